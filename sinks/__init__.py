@@ -1,0 +1,1 @@
+"""Where updates end: terminals, logs, callbacks, files."""
