@@ -33,6 +33,7 @@ How endings travel, for every operator:
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 from reactivex import Observable, abc
@@ -72,7 +73,7 @@ class Chain(Stage[In, Out]):
 
     def __init__(self, stages: Sequence[Stage[Any, Any]]) -> None:
         self.stages = stages
-        for stage, following in zip(stages, stages[1:], strict=False):
+        for stage, following in pairwise(stages):
             stage.emit = following.feed
         self.feed = stages[0].feed  # type: ignore[method-assign]  # a call less per item
         self._settlers = [s.settle for s in stages if type(s).settle is not Stage.settle]

@@ -1,0 +1,117 @@
+"""The five laws every operator keeps (design, section 4), as pieces the tests of each operator are made from."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import reactivex
+from hypothesis import strategies as st
+from reactivex.testing import TestScheduler
+
+from penstock.events import (
+    BlockStart,
+    BlockStop,
+    Event,
+    MessageStart,
+    MessageStop,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+)
+from penstock.operators.clock import SchedulerClock
+from penstock.operators.stage import Operator
+
+Sliceable = TypeVar("Sliceable", bytes, str)
+
+
+def push(operator: Operator[Any, Any], items: Iterable[Any]) -> list[Any]:
+    """What the operator's stages emit for `items`, pushed by hand, without Rx."""
+    out: list[Any] = []
+    chain = operator.chain().connect(out.append, SchedulerClock(TestScheduler()), lambda action: action())
+    for item in items:
+        chain.feed(item)
+        chain.settle()
+    chain.finish()
+    chain.release()
+    return out
+
+
+def through_rx(operator: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
+    """What the operator emits for `items` as an ordinary Rx operator, on virtual time."""
+    out: list[Any] = []
+    reactivex.from_iterable(items).pipe(operator).subscribe(out.append, scheduler=TestScheduler())
+    return out
+
+
+def every_cut(whole: Sliceable) -> list[list[Sliceable]]:
+    """Every way to cut `whole` in two, and the way that cuts it into single elements."""
+    halves = [[whole[:i], whole[i:]] for i in range(len(whole) + 1)]
+    return [*halves, [whole[i : i + 1] for i in range(len(whole))]]
+
+
+@st.composite
+def cuts(draw: st.DrawFn, whole: Sliceable) -> list[Sliceable]:
+    """`whole`, cut at random places (empty pieces included)."""
+    places = sorted(draw(st.lists(st.integers(0, len(whole)), max_size=12)))
+    edges = [0, *places, len(whole)]
+    return [whole[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+
+
+def merged(events: Sequence[Any]) -> list[Any]:
+    """The events with neighbouring deltas of one block joined: what re-chunking may not change."""
+    out: list[Any] = []
+    for event in events:
+        last = out[-1] if out else None
+        if (
+            type(event) in (TextDelta, ThinkingDelta)
+            and type(event) is type(last)
+            and not event.replace
+            and (event.block_index, event.message_id, event.parent_call_id)
+            == (last.block_index, last.message_id, last.parent_call_id)
+        ):
+            out[-1] = type(event)(
+                last.text + event.text, last.block_index, last.message_id, last.parent_call_id, last.replace
+            )
+        elif (
+            type(event) is ToolInputDelta
+            and type(last) is ToolInputDelta
+            and (event.block_index, event.message_id, event.parent_call_id)
+            == (last.block_index, last.message_id, last.parent_call_id)
+        ):
+            out[-1] = ToolInputDelta(
+                last.json + event.json, last.block_index, last.call_id, last.message_id, last.parent_call_id
+            )
+        else:
+            out.append(event)
+    return out
+
+
+def check_balance(events: Iterable[Event]) -> None:
+    """Starts and stops pair up, deltas lie inside their open block of the right kind, indexes count up from 0."""
+    kinds = {TextDelta: "text", ThinkingDelta: "thinking", ToolInputDelta: "tool"}
+    messages: dict[str, str] = {}
+    blocks: dict[tuple[str, int], str] = {}
+    next_index: dict[str, int] = {}
+    for event in events:
+        match event:
+            case MessageStart():
+                assert event.parent_call_id not in messages, f"{event} inside a message"
+                messages[event.parent_call_id] = event.message_id
+                next_index[event.parent_call_id] = 0
+            case MessageStop():
+                assert messages.pop(event.parent_call_id, None) == event.message_id, f"{event} closes nothing"
+                still_open = [key for key in blocks if key[0] == event.parent_call_id]
+                assert not still_open, f"{event} with open blocks {still_open}"
+            case BlockStart():
+                assert messages.get(event.parent_call_id) == event.message_id, f"{event} outside its message"
+                assert event.block_index == next_index[event.parent_call_id], f"{event} out of order"
+                next_index[event.parent_call_id] += 1
+                blocks[event.parent_call_id, event.block_index] = event.kind
+            case BlockStop():
+                assert blocks.pop((event.parent_call_id, event.block_index), None), f"{event} closes nothing"
+            case TextDelta() | ThinkingDelta() | ToolInputDelta():
+                kind = blocks.get((event.parent_call_id, event.block_index))
+                assert kind == kinds[type(event)], f"{event} in a block of kind {kind}"
+            case _:
+                pass
+    assert not messages, f"messages never stopped: {messages}"
+    assert not blocks, f"blocks never stopped: {blocks}"
