@@ -7,7 +7,8 @@ A **stage** is a state machine. It is made anew for every subscription and hears
   (many deltas of one network read become one). Optional.
 * `finish()`: the input is over, whether it completed, failed or was aborted. Emit everything still held. Optional.
 
-A timed stage also has `self.clock` (`penstock.operators.clock`), and stops its timer in `finish` and `release`.
+A timed stage also has `self.clock` (`penstock.operators.clock`); it is told when to `start` and to `release`
+its timers.
 
     class Shout(Stage[str, str]):
         def feed(self, item: str) -> None:
@@ -55,6 +56,9 @@ class Stage(Generic[In, Out]):
     emit: Callable[[Out], object]
     clock: Clock
 
+    def start(self) -> None:
+        """The subscription begins; `emit` and `clock` are there."""
+
     def feed(self, item: In) -> None:
         raise NotImplementedError
 
@@ -89,6 +93,8 @@ class Chain(Stage[In, Out]):
         self.stages[-1].emit = emit
         for stage in self.stages:
             stage.clock = _GuardedClock(clock, run)
+        for stage in self.stages:
+            stage.start()
         return self
 
     def settle(self) -> None:

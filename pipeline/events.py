@@ -33,6 +33,7 @@ __all__ = [
     "ToolCompletion",
     "ToolInputDelta",
     "ToolInvocation",
+    "ToolProgress",
     "TurnCompleted",
     "Unknown",
     "Usage",
@@ -91,6 +92,16 @@ class ToolInputDelta(Struct, frozen=True, gc=False):
     json: str
     block_index: int
     call_id: str = ""
+    message_id: str = ""
+    parent_call_id: str = ""
+
+
+class ToolProgress(Struct, frozen=True, gc=False):
+    """A tool runs: the first one of a call says that execution began, later ones how far it is."""
+
+    call_id: str
+    message: str = ""
+    tool_name: str = ""
     message_id: str = ""
     parent_call_id: str = ""
 
@@ -207,6 +218,6 @@ class Unknown(Struct, frozen=True):
     payload: Any
 
 
-Delta: TypeAlias = MessageStart | BlockStart | TextDelta | ThinkingDelta | ToolInputDelta | BlockStop | MessageStop
+Delta: TypeAlias = MessageStart | BlockStart | TextDelta | ThinkingDelta | ToolInputDelta | ToolProgress | BlockStop | MessageStop
 Final: TypeAlias = Text | Thinking | ToolInvocation | ToolCompletion | Usage | TurnCompleted | StreamError | Unknown
 Event: TypeAlias = Delta | Final

@@ -1,10 +1,12 @@
 """The five laws every operator keeps (design, section 4), as pieces the tests of each operator are made from."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import reactivex
 from hypothesis import strategies as st
+from reactivex.subject import Subject
 from reactivex.testing import TestScheduler
 
 from penstock.events import (
@@ -13,9 +15,12 @@ from penstock.events import (
     Event,
     MessageStart,
     MessageStop,
+    Text,
     TextDelta,
+    Thinking,
     ThinkingDelta,
     ToolInputDelta,
+    ToolInvocation,
 )
 from penstock.operators.clock import SchedulerClock
 from penstock.operators.stage import Operator
@@ -38,8 +43,39 @@ def push(operator: Operator[Any, Any], items: Iterable[Any]) -> list[Any]:
 def through_rx(operator: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
     """What the operator emits for `items` as an ordinary Rx operator, on virtual time."""
     out: list[Any] = []
-    reactivex.from_iterable(items).pipe(operator).subscribe(out.append, scheduler=TestScheduler())
+    scheduler = TestScheduler()
+    reactivex.from_iterable(items).pipe(operator).subscribe(out.append, scheduler=scheduler)
+    scheduler.start()
     return out
+
+
+def timeline(
+    operator: Operator[Event, Event],
+    pushes: list[tuple[float, Event]],
+    end: str = "completed",
+    until: float = 10_000,
+) -> list[tuple[float, Any]]:
+    """What comes out when, for items pushed at the given times."""
+    scheduler = TestScheduler()
+    source: Subject[Event] = Subject()
+    seen: list[tuple[float, Any]] = []
+    subscription = source.pipe(operator).subscribe(
+        lambda item: seen.append((scheduler.clock, item)),
+        lambda error: seen.append((scheduler.clock, "error")),
+        lambda: seen.append((scheduler.clock, "completed")),
+        scheduler=scheduler,
+    )
+    for at, item in pushes:
+        scheduler.advance_to(at)
+        source.on_next(item)
+    if end == "completed":
+        source.on_completed()
+    elif end == "error":
+        source.on_error(RuntimeError("torn"))
+    elif end == "dispose":
+        subscription.dispose()
+    scheduler.advance_to(until)
+    return seen
 
 
 def every_cut(whole: Sliceable) -> list[list[Sliceable]]:
@@ -53,7 +89,7 @@ def cuts(draw: st.DrawFn, whole: Sliceable) -> list[Sliceable]:
     """`whole`, cut at random places (empty pieces included)."""
     places = sorted(draw(st.lists(st.integers(0, len(whole)), max_size=12)))
     edges = [0, *places, len(whole)]
-    return [whole[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [whole[a:b] for a, b in pairwise(edges)]
 
 
 def merged(events: Sequence[Any]) -> list[Any]:
@@ -86,11 +122,15 @@ def merged(events: Sequence[Any]) -> list[Any]:
 
 
 def check_balance(events: Iterable[Event]) -> None:
-    """Starts and stops pair up, deltas lie inside their open block of the right kind, indexes count up from 0."""
+    """Starts and stops pair up, deltas lie inside their open block of the right kind, indexes count up from 0.
+
+    A final either is the copy of a block that has begun, or stands alone and takes the next index itself.
+    """
     kinds = {TextDelta: "text", ThinkingDelta: "thinking", ToolInputDelta: "tool"}
     messages: dict[str, str] = {}
     blocks: dict[tuple[str, int], str] = {}
     next_index: dict[str, int] = {}
+    ended: dict[tuple[str, str], int] = {}
     for event in events:
         match event:
             case MessageStart():
@@ -101,6 +141,7 @@ def check_balance(events: Iterable[Event]) -> None:
                 assert messages.pop(event.parent_call_id, None) == event.message_id, f"{event} closes nothing"
                 still_open = [key for key in blocks if key[0] == event.parent_call_id]
                 assert not still_open, f"{event} with open blocks {still_open}"
+                ended[event.parent_call_id, event.message_id] = next_index[event.parent_call_id]
             case BlockStart():
                 assert messages.get(event.parent_call_id) == event.message_id, f"{event} outside its message"
                 assert event.block_index == next_index[event.parent_call_id], f"{event} out of order"
@@ -111,6 +152,14 @@ def check_balance(events: Iterable[Event]) -> None:
             case TextDelta() | ThinkingDelta() | ToolInputDelta():
                 kind = blocks.get((event.parent_call_id, event.block_index))
                 assert kind == kinds[type(event)], f"{event} in a block of kind {kind}"
+            case Text() | Thinking() | ToolInvocation():
+                if messages.get(event.parent_call_id) == event.message_id:
+                    assert event.block_index <= next_index[event.parent_call_id], f"{event} out of order"
+                    if event.block_index == next_index[event.parent_call_id]:
+                        next_index[event.parent_call_id] += 1
+                else:
+                    count = ended.get((event.parent_call_id, event.message_id), 0)
+                    assert event.block_index < count, f"{event} belongs to no block of its message"
             case _:
                 pass
     assert not messages, f"messages never stopped: {messages}"

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Hashable, Iterator
 from itertools import count
+from typing import Any, Literal
+
+import orjson
 
 from penstock.events import (
     BlockKind,
@@ -10,12 +13,15 @@ from penstock.events import (
     Event,
     MessageStart,
     MessageStop,
+    Text,
     TextDelta,
+    Thinking,
     ThinkingDelta,
     ToolInputDelta,
+    ToolInvocation,
 )
 
-__all__ = ["Block", "MessageWriter", "numbered_ids"]
+__all__ = ["Block", "MessageWriter", "numbered_ids", "parsed_arguments"]
 
 
 def numbered_ids() -> Iterator[str]:
@@ -23,10 +29,38 @@ def numbered_ids() -> Iterator[str]:
     return (f"message-{number}" for number in count(1))
 
 
+def parsed_arguments(text: str) -> tuple[Any, bool]:
+    """A tool call's argument text as a value, and whether it is malformed (the value is then the text itself)."""
+    if not text or text.isspace():
+        return {}, False
+    try:
+        return orjson.loads(text), False
+    except orjson.JSONDecodeError:
+        return text, True
+
+
+def mended(text: str) -> str:
+    """Surrogates that make a character together are that character; one alone is U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 class Block:
     """One block of the message under way, under whatever key its backend knows it by."""
 
-    __slots__ = ("call_id", "has_content", "index", "is_open", "kind", "tool_name")
+    __slots__ = (
+        "call_id",
+        "half",
+        "has_content",
+        "has_final",
+        "index",
+        "is_open",
+        "is_refusal",
+        "is_server_side",
+        "kept",
+        "kind",
+        "signature",
+        "tool_name",
+    )
 
     def __init__(self, kind: BlockKind, index: int, call_id: str, tool_name: str) -> None:
         self.kind = kind
@@ -35,6 +69,13 @@ class Block:
         self.tool_name = tool_name
         self.is_open = True
         self.has_content = False
+        self.has_final = False
+        self.is_refusal = False
+        self.is_server_side = False
+        self.signature = ""
+        self.half = ""
+        # Pieces are kept only where the final says more than the deltas do, so that only the writer can make it.
+        self.kept: list[str] | None = [] if kind == "thinking" else None
 
 
 class MessageWriter:
@@ -43,6 +84,10 @@ class MessageWriter:
     A backend says what it saw; the writer sees to it that a block is open before its delta and closed before
     the message is, that an empty delta opens nothing, and that indexes count up from 0 in order of appearance.
     Deltas of the same block are held until something else is written or `settle` is called, and leave as one.
+
+    It writes finals only where they say what no delta can (a signature, a refusal, a call the backend runs
+    itself), inside their block, right before its stop, and for what a backend sends whole (`whole_text` …).
+    The rest are made further down, by `finalize`.
     """
 
     def __init__(
@@ -52,12 +97,19 @@ class MessageWriter:
         self.parent_call_id = parent_call_id
         self.message_id = ""
         self.is_open = False
+        self.may_get_halves = False
+        """Whether a piece may end in the first half of a surrogate pair and the next begin with the other."""
         self.blocks: dict[Hashable, Block] = {}
+        self.running: Block | None = None
+        """The running text or thinking block."""
         self._message_ids = message_ids
         self._count = 0
         self._held: list[str] = []
         self._held_block: Block | None = None
-        self._running: Block | None = None
+        self._holds: BlockKind | Literal[""] = (
+            ""  # the kind of the running block, while its deltas are what is held
+        )
+        self._is_cut = False
 
     # ── messages ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -71,7 +123,8 @@ class MessageWriter:
         self.is_open = True
         self.blocks = {}
         self._count = 0
-        self._running = None
+        self.running = None
+        self._is_cut = False
         self.emit(MessageStart(self.message_id, model, parent_call_id=self.parent_call_id))
 
     def stop(self, stop_reason: str = "") -> None:
@@ -82,20 +135,21 @@ class MessageWriter:
         self.is_open = False
         self.emit(MessageStop(self.message_id, stop_reason, self.parent_call_id))
 
+    def cut(self) -> None:
+        """End the message under way because its stream broke off (say so with a `StreamError` first).
+
+        Whoever turns blocks into finals knows by that error, before the block stops, that a tool call may lack
+        its end; the writer itself makes no call of arguments that do not parse.
+        """
+        self._is_cut = True
+        self.stop()
+
     # ── blocks under a key, for backends that announce theirs ────────────────────────────────────────────
 
     def open(self, key: Hashable, kind: BlockKind, call_id: str = "", tool_name: str = "") -> Block:
         """Open a block under `key`; one that stood there before is closed first."""
-        if not self.is_open:
-            self.start()
-        before = self.blocks.get(key)
-        if before is not None:
-            self.close(key)
-        self.settle()
-        block = Block(kind, self._count, call_id, tool_name)
-        self._count += 1
-        self.blocks[key] = block
-        self.emit(BlockStart(kind, block.index, self.message_id, call_id, tool_name, self.parent_call_id))
+        self.close(key)
+        block = self.blocks[key] = self._begin(kind, call_id, tool_name)
         return block
 
     def write(self, block: Block, piece: str) -> None:
@@ -105,6 +159,7 @@ class MessageWriter:
         if block is not self._held_block:
             self.settle()
             self._held_block = block
+            self._holds = ""
             block.has_content = True
         self._held.append(piece)
 
@@ -114,9 +169,15 @@ class MessageWriter:
         if block is None or not block.is_open:
             return
         self.settle()
+        if block.half:
+            block.half = ""
+            self.write(block, "\ufffd")
+            self.settle()
         block.is_open = False
-        if block is self._running:
-            self._running = None
+        if block is self.running:
+            self.running = None
+        if (block.signature or block.is_refusal or block.is_server_side) and not block.has_final:
+            self._final(block)
         self.emit(BlockStop(block.index, self.message_id, self.parent_call_id))
 
     def close_all(self) -> None:
@@ -125,34 +186,137 @@ class MessageWriter:
             self.close(key)
         self.settle()
 
+    def _begin(self, kind: BlockKind, call_id: str = "", tool_name: str = "") -> Block:
+        block = Block(kind, self._next_index(), call_id, tool_name)
+        self.emit(BlockStart(kind, block.index, self.message_id, call_id, tool_name, self.parent_call_id))
+        return block
+
+    def _next_index(self) -> int:
+        if not self.is_open:
+            self.start()
+        self.settle()
+        self._count += 1
+        return self._count - 1
+
     # ── running text, for backends that only send pieces ─────────────────────────────────────────────────
 
     def text(self, piece: str) -> None:
         """Add visible text, opening a text block where another kind (or nothing) ran before."""
-        self._run("text", piece)
+        if self._holds == "text" and piece:
+            self._held.append(piece)
+        else:
+            self._run("text", piece)
 
     def thinking(self, piece: str) -> None:
         """Add thinking, opening a thinking block where another kind (or nothing) ran before."""
-        self._run("thinking", piece)
+        if self._holds == "thinking" and piece:
+            self._held.append(piece)
+        else:
+            self._run("thinking", piece)
 
-    def end_run(self) -> None:
-        """Close the running text or thinking block: the next piece opens a new one."""
-        if self._running is not None:
-            self.close(self._running)
+    def refusal(self, piece: str) -> None:
+        """Add text that is a refusal, in a text block of its own."""
+        self._run("text", piece, is_refusal=True)
 
-    def _run(self, kind: BlockKind, piece: str) -> None:
+    def end_run(self, copy: str = "") -> None:
+        """Close the running block (with the backend's full copy, if it sends one); the next piece opens another."""
+        block = self.running
+        if block is None:
+            return
+        if copy:
+            self.settle()
+            final = Text if block.kind == "text" else Thinking
+            self.emit(final(copy, block.index, self.message_id, self.parent_call_id))
+        self.close(block)
+
+    def _run(self, kind: BlockKind, piece: str, is_refusal: bool = False) -> None:
         if not piece:
             return
-        block = self._running
-        if block is None or block.kind != kind:
+        block = self.running
+        if block is None or block.kind != kind or block.is_refusal is not is_refusal:
             self.end_run()
-            # The block is its own key: no backend's key can collide with it.
-            block = self.open(("running", self._count), kind)
-            self.blocks[block] = self.blocks.pop(("running", block.index))
-            self._running = block
+            block = self.running = self._begin(kind)
+            self.blocks[block] = block  # its own key: no backend's key can collide with it
+            if is_refusal:
+                block.is_refusal = True
+                block.kept = []
         self.write(block, piece)
+        self._holds = "" if is_refusal else kind
 
-    # ── merging ──────────────────────────────────────────────────────────────────────────────────────────
+    # ── what only the backend knows about a block ────────────────────────────────────────────────────────
+
+    def sign(self, block: Block, signature: str) -> None:
+        """The backend's signature of a thinking block, open or closed; the last one counts."""
+        block.signature = signature
+        if not block.is_open:
+            self.settle()
+            self._final(block)
+
+    def copy(self, block: Block, final: Text | Thinking | ToolInvocation) -> None:
+        """The backend's own full copy of a block it streams; what the deltas built up gives way to it."""
+        block.has_final = True
+        self.tell(final)
+
+    def run_by_backend(self, block: Block) -> None:
+        """The backend runs this tool call itself; to be said before its first delta."""
+        block.is_server_side = True
+        block.kept = []
+
+    def _final(self, block: Block) -> None:
+        text = "".join(block.kept or ())
+        index, message_id, parent = block.index, self.message_id, self.parent_call_id
+        if block.kind == "thinking":
+            self.emit(Thinking(text, index, message_id, parent, block.signature))
+        elif block.kind == "text":
+            self.emit(Text(text, index, message_id, parent, is_refusal=True))
+        else:
+            value, is_malformed = parsed_arguments(text)
+            if not (self._is_cut and is_malformed):
+                self.emit(
+                    ToolInvocation(
+                        block.call_id, block.tool_name, value, index, message_id, parent, is_malformed, True
+                    )
+                )
+
+    # ── blocks that come whole: a final alone, without start and stop ────────────────────────────────────
+
+    def whole_text(self, text: str, is_refusal: bool = False) -> None:
+        """A text block that was never streamed; empty text is nothing."""
+        if text:
+            self.end_run()
+            text = mended(text) if self.may_get_halves else text
+            self.emit(Text(text, self._next_index(), self.message_id, self.parent_call_id, is_refusal))
+
+    def whole_thinking(self, text: str, signature: str = "") -> None:
+        """A thinking block that was never streamed; one with only a signature is kept too."""
+        if text or signature:
+            self.end_run()
+            text = mended(text) if self.may_get_halves else text
+            self.emit(Thinking(text, self._next_index(), self.message_id, self.parent_call_id, signature))
+
+    def whole_tool(
+        self,
+        call_id: str,
+        tool_name: str,
+        value: Any,
+        is_malformed: bool = False,
+        is_server_side: bool = False,
+    ) -> ToolInvocation:
+        """A tool call that was never streamed, its input parsed; gives back what it wrote."""
+        self.end_run()
+        index = self._next_index()
+        call = ToolInvocation(
+            call_id, tool_name, value, index, self.message_id, self.parent_call_id, is_malformed, is_server_side
+        )
+        self.emit(call)
+        return call
+
+    # ── merging and telling ──────────────────────────────────────────────────────────────────────────────
+
+    def tell(self, event: Event) -> None:
+        """Emit an event that is no delta, after the deltas held back for merging."""
+        self.settle()
+        self.emit(event)
 
     def settle(self) -> None:
         """Emit the held deltas of one block as one."""
@@ -163,9 +327,21 @@ class MessageWriter:
         piece = held[0] if len(held) == 1 else "".join(held)
         held.clear()
         self._held_block = None
+        self._holds = ""
+        if self.may_get_halves:
+            piece = self._joined_to_half(block, piece)
+            if not piece:
+                return
+        if block.kept is not None:
+            block.kept.append(piece)
         if block.kind == "text":
             self.emit(TextDelta(piece, block.index, self.message_id, self.parent_call_id))
         elif block.kind == "thinking":
             self.emit(ThinkingDelta(piece, block.index, self.message_id, self.parent_call_id))
         else:
             self.emit(ToolInputDelta(piece, block.index, block.call_id, self.message_id, self.parent_call_id))
+
+    def _joined_to_half(self, block: Block, piece: str) -> str:
+        piece = block.half + piece
+        block.half = piece[-1] if "\ud800" <= piece[-1] <= "\udbff" else ""
+        return mended(piece[:-1] if block.half else piece)

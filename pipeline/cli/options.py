@@ -1,0 +1,88 @@
+"""The options that commands share, and what they mean for a pipeline."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from penstock.settings import Settings
+    from penstock.sources.recording import Speed
+
+__all__ = ["OUTPUTS", "Subparsers", "add_command", "add_common", "add_speed", "readable_file", "settings_of"]
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[Any]"
+
+OUTPUTS = {
+    "terminal": "the live display; the default where standard output is a terminal",
+    "text": "exactly the visible text, no escape codes; the default elsewhere",
+    "final": "the final message alone, at the end",
+    "events": "every normalised event, one JSON object a line",
+    "updates": "the updates a screen needs (thinking, final_message_start, assistant, tool_block, completed), likewise",
+    "log": "structured log lines",
+}
+
+
+def add_command(subparsers: Subparsers, name: str, run: Any, summary: str, examples: str) -> argparse.ArgumentParser:
+    """A command's parser: `summary` is what it does, in a sentence without a full stop."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=f"examples:\n{examples}"
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_common(parser: argparse.ArgumentParser, backend: str = "auto") -> None:
+    """`--backend`, `--markup`, `-o`, `--no-coalesce` and `-v`."""
+    parser.add_argument(
+        "--backend", metavar="NAME", default=backend, help="whose stream it is: a name of `penstock backends`, or auto"
+    )
+    parser.add_argument(
+        "--markup", metavar="FAMILY", help="the model family whose markup is taken out of the text; none leaves it"
+    )
+    listed = "; ".join(f"{name}: {meaning}" for name, meaning in OUTPUTS.items())
+    parser.add_argument("-o", "--output", choices=OUTPUTS, metavar="OUTPUT", help=f"what is printed. {listed}")
+    parser.add_argument("--no-coalesce", action="store_true", help="pass every update on at once, without the 50 ms window")
+    parser.add_argument("-v", "--verbose", action="store_true", help="say on standard error which backend was recognised")
+
+
+def add_speed(parser: argparse.ArgumentParser) -> None:
+    """`--speed`."""
+    parser.add_argument(
+        "--speed", type=_speed, default=1.0, metavar="N|max", help="1 as it was (the default), 10 ten times as fast, max at once"
+    )
+
+
+def _speed(text: str) -> "Speed":
+    if text == "max":
+        return "max"
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = -1.0
+    if not 0 < speed < float("inf"):
+        raise argparse.ArgumentTypeError(f"a speed is a number like 1, 10 or 0.5, or max; not {text!r}")
+    return speed
+
+
+def settings_of(arguments: argparse.Namespace) -> "Settings":
+    """The settings that the common options ask for."""
+    from penstock.settings import Settings
+
+    given: dict[str, Any] = {"backend": arguments.backend}
+    if arguments.markup is not None:
+        given["markup"] = arguments.markup
+    if arguments.no_coalesce:
+        given["window_s"] = 0.0
+    return Settings(**given)
+
+
+def readable_file(name: str) -> Path:
+    """A file that can be opened, or a `UsageError` that says why not."""
+    path = Path(name)
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror or error}") from error
+    return path

@@ -1,0 +1,152 @@
+"""A pipeline: the operators in force for a deployment, and the turns that run through them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+
+from penstock.backends.reader import Payload
+from penstock.backends.registry import backend_named
+from penstock.events import Event
+from penstock.messages import MessageState
+from penstock.operators.clock import Clock
+from penstock.operators.coalesce import coalesce
+from penstock.operators.decode_utf8 import decode_utf8
+from penstock.operators.finalize import finalize
+from penstock.operators.frame import frame
+from penstock.operators.limit_silence import limit_silence
+from penstock.operators.normalize import normalize
+from penstock.operators.phase import phase
+from penstock.operators.route_tags import route_tags
+from penstock.operators.stage import Operator
+from penstock.operators.streaming_tool_calls import streaming_tool_calls
+from penstock.operators.to_deltas import to_deltas
+from penstock.operators.track_messages import track_messages
+from penstock.operators.track_tools import track_tools
+from penstock.settings import Settings
+from penstock.sinks.sink import Item, Sink
+from penstock.sources.chunks import Source
+from penstock.sync_turn import SyncTurn
+from penstock.turn import Turn
+from penstock.updates import Update
+
+__all__ = ["Pipeline"]
+
+
+class Pipeline:
+    """The way from chunks to sinks, as configured. One value serves any number of turns, also at once.
+
+    `extra_operators` are a deployment's own: they stand after `finalize`, before the window, and see every event.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        sinks: Sequence[Sink] = (),
+        extra_operators: Sequence[Operator[Event, Event]] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.sinks = tuple(sinks)
+        self._extra_operators = tuple(extra_operators)
+        self._clock = clock
+        if self.settings.backend != "auto":
+            backend_named(self.settings.backend)
+
+    # ── turns ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def turn(self, *sinks: Sink) -> Turn:
+        """A turn, to be entered with `async with`; `sinks` hear this turn besides the pipeline's own."""
+        return Turn(self, (*self.sinks, *sinks), self._clock)
+
+    def sync_turn(self, *sinks: Sink) -> SyncTurn:
+        """A turn for a synchronous loop, to be entered with `with`."""
+        return SyncTurn(self.turn(*sinks))
+
+    async def stream(self, source: Source, *, backend: str | None = None) -> AsyncIterator[Item]:
+        """One round as a turn of its own, item by item, for people who do not want sinks.
+
+        A consumer that is slower than the stream gets merged items; leaving the loop aborts the turn.
+        """
+        inbox = _Inbox()
+        async with self.turn(inbox) as turn:
+            reading = asyncio.create_task(_read(turn, source, backend))
+            try:
+                async for item in inbox.items(reading):
+                    yield item
+            finally:
+                turn.abort()
+                await reading
+
+    # ── what the chain is made of ────────────────────────────────────────────────────────────────────────
+
+    def reading(
+        self, backend: str | None = None, message_ids: Iterator[str] | None = None
+    ) -> Operator[bytes | str, Event]:
+        """From raw chunks to reconciled events: what runs once a round."""
+        settings = self.settings
+        name = backend or settings.backend
+        is_text = name != "auto" and backend_named(name).framing == "text"
+        framing: Operator[bytes | str, Payload] = (
+            decode_utf8() if is_text else frame(settings.max_record_bytes)  # type: ignore[assignment]
+        )
+        chain: Operator[Any, Event] = framing | normalize(name, message_ids)
+        if settings.first_chunk_timeout_s or settings.between_chunks_timeout_s:
+            chain |= limit_silence(settings.first_chunk_timeout_s, settings.between_chunks_timeout_s)
+        if settings.deltas != "delta":
+            chain |= to_deltas(settings.deltas)
+        if settings.markup != "none":
+            chain |= route_tags(
+                settings.markup,
+                implicit_open=settings.implicit_thinking,
+                keep_in_code=settings.keep_markup_in_code,
+            )
+        chain |= finalize()
+        for operator in self._extra_operators:
+            chain |= operator
+        return chain
+
+    def showing(
+        self, state: MessageState | None = None, *, notifies: bool = True
+    ) -> Operator[Event, Event | Update]:
+        """From events to what sinks show: what runs once a turn."""
+        settings = self.settings
+        chain: Operator[Any, Any] = coalesce(settings.window_s)
+        if settings.streaming_tool_events:
+            chain |= streaming_tool_calls()
+        return (
+            chain | track_tools(heartbeat_s=settings.tool_heartbeat_s) | phase() | track_messages(state, notifies)
+        )
+
+    def operator(self, backend: str | None = None) -> Operator[bytes | str, Event | Update]:
+        """The whole way as one Rx operator, for people who build their own graph."""
+        return self.reading(backend) | self.showing()
+
+    def describe(self) -> str:
+        """The operators in force, in order, one a line."""
+        return "\n".join(self.operator().labels)
+
+
+async def _read(turn: Turn, source: Source, backend: str | None) -> None:
+    await turn.round(source, backend=backend)
+    await turn.close()
+
+
+class _Inbox(Sink):
+    """A sink whose reader is an `async for`: hands over one item at a time, and waits until it is taken."""
+
+    def __init__(self) -> None:
+        self._slot: asyncio.Queue[Item] = asyncio.Queue(maxsize=1)
+
+    async def on_next(self, item: Item) -> None:
+        await self._slot.put(item)
+
+    async def items(self, reading: "asyncio.Task[None]") -> AsyncIterator[Item]:
+        while not (reading.done() and self._slot.empty()):
+            waiting = asyncio.ensure_future(self._slot.get())
+            await asyncio.wait((waiting, reading), return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                yield waiting.result()
+            else:
+                waiting.cancel()
+        await reading

@@ -1,0 +1,56 @@
+"""What a deployment can set, with its defaults. `penstock.config` reads them from files and the environment."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of a pipeline. Times are in seconds and 0 turns a time off."""
+
+    backend: str = "auto"
+    """Whose stream it is: a name that `penstock backends` lists, or `auto`."""
+
+    markup: str = "default"
+    """The model family whose thinking and tool markup is taken out of the text; `none` leaves text as it is."""
+
+    implicit_thinking: bool = False
+    """The prompt template opened the thinking block: text is thinking until the closing tag."""
+
+    keep_markup_in_code: bool = True
+    """Markup quoted in inline code or a fence is content and stays."""
+
+    deltas: Literal["delta", "accumulated", "mixed"] = "delta"
+    """How the source sends text: increments, the whole text so far each time, or now one and now the other."""
+
+    tool_engine: Literal["native", "tags", "structured"] = "native"
+    """Where tool calls come from: the backend's own events, markup in the text, or a structured document."""
+
+    streaming_tool_events: bool = False
+    """Also emit `AssistantStreamingToolCall` for every raw argument delta."""
+
+    window_s: float = 0.05
+    """At most one update an interval; 0 passes every chunk as it comes."""
+
+    tool_heartbeat_s: float = 10.0
+    """A running tool is reported again after so much silence."""
+
+    first_chunk_timeout_s: float = 0.0
+    """The longest wait for the first content of a round; keep-alives do not count."""
+
+    between_chunks_timeout_s: float = 0.0
+    """The longest silence between two pieces of content; keep-alives do not count."""
+
+    max_record_bytes: int = 64 * 1024 * 1024
+    """A record larger than this is dropped and reported."""
+
+    sink_max_items: int = 256
+    """How many items wait for a slow sink before deltas are given up for their finals."""
+
+    sink_max_chars: int = 1024 * 1024
+    """How much text waits for a slow sink before deltas are given up for their finals."""
+
+    sink_close_timeout_s: float = 5.0
+    """How long a slow sink may take to read the rest when the turn is over."""

@@ -1,0 +1,150 @@
+"""Getting items to sinks so that no sink can hurt the stream or another sink."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.sinks.failures import Failures
+from penstock.sinks.mailbox import Mailbox, MailboxStatistics
+from penstock.sinks.sink import Item, Sink
+
+__all__ = ["Delivery"]
+
+
+class Delivery:
+    """One turn's way to its sinks: opens them, routes items by class, closes them once."""
+
+    def __init__(self, sinks: Sequence[Sink], turn_id: str, *, max_items: int, max_chars: int) -> None:
+        self._ends: list[_End] = []
+        self._routes: dict[type, tuple[Callable[[Item], None], ...]] = {}
+        for sink in sinks:
+            if inspect.iscoroutinefunction(sink.on_next):
+                self._ends.append(_SlowEnd(sink, turn_id, Mailbox(max_items, max_chars)))
+            else:
+                self._ends.append(_End(sink, turn_id))
+
+    def wants(self, kind: type) -> bool:
+        """Whether any sink accepts items of this class."""
+        return any(end.accepts is None or kind in end.accepts for end in self._ends)
+
+    def push(self, item: Item) -> None:
+        """Hand one item to every sink that accepts its class."""
+        kind = type(item)
+        pushes = self._routes.get(kind)
+        if pushes is None:
+            pushes = self._routes[kind] = tuple(
+                end.push for end in self._ends if end.accepts is None or kind in end.accepts
+            )
+        for push in pushes:
+            push(item)
+
+    def detach(self, sink: Sink) -> None:
+        """This sink hears no more; the others and the stream go on."""
+        for end in self._ends:
+            if end.sink is sink:
+                end.detach()
+
+    def statistics(self) -> dict[Sink, MailboxStatistics]:
+        """What went through the mailbox of each sink that has one."""
+        return {end.sink: end.mailbox.statistics for end in self._ends if isinstance(end, _SlowEnd)}
+
+    async def close(self, timeout_s: float) -> None:
+        """Close every sink after everything it was given; a slow one has `timeout_s` to read the rest."""
+        await asyncio.gather(*(end.close(timeout_s) for end in self._ends))
+
+
+class _End:
+    """A sink that is called directly."""
+
+    def __init__(self, sink: Sink, turn_id: str) -> None:
+        self.sink = sink
+        self.accepts = sink.accepts
+        self._failures = Failures(type(sink).__name__)
+        self._target = sink
+        self._is_open = True
+        try:
+            self._target = sink.open(turn_id)
+        except Exception as error:
+            self._failures.add("open", error)
+            self._is_open = False
+
+    def push(self, item: Item) -> None:
+        if not self._is_open:
+            return
+        try:
+            self._target.on_next(item)
+        except Exception as error:
+            if self._failures.add(f"on_next({type(item).__name__})", error):
+                self.detach()
+        else:
+            self._failures.reset()
+
+    def detach(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            try:
+                self._target.close()
+            except Exception as error:
+                self._failures.add("close", error)
+
+    async def close(self, timeout_s: float) -> None:
+        self.detach()
+
+
+class _SlowEnd(_End):
+    """A sink that reads from its mailbox, in one task a turn."""
+
+    def __init__(self, sink: Sink, turn_id: str, mailbox: Mailbox) -> None:
+        super().__init__(sink, turn_id)
+        self.mailbox = mailbox
+        self._arrived = asyncio.Event()
+        self._task = asyncio.get_running_loop().create_task(self._read(), name=f"sink {type(sink).__name__}")
+
+    def push(self, item: Item) -> None:
+        if self._is_open:
+            self.mailbox.put(item)
+            self._arrived.set()
+
+    async def _read(self) -> None:
+        while self._is_open or len(self.mailbox):
+            await self._arrived.wait()
+            self._arrived.clear()
+            while len(self.mailbox):
+                await self._deliver(self.mailbox.take())
+
+    async def _deliver(self, item: Item) -> None:
+        try:
+            await _result(self._target.on_next(item))
+        except Exception as error:
+            if self._failures.add(f"on_next({type(item).__name__})", error):
+                self.detach()
+        else:
+            self._failures.reset()
+
+    def detach(self) -> None:
+        while len(self.mailbox):
+            self.mailbox.take()
+        self._end()
+
+    def _end(self) -> None:
+        self._is_open = False
+        self._arrived.set()
+
+    async def close(self, timeout_s: float) -> None:
+        self._end()
+        _, late = await asyncio.wait([self._task], timeout=timeout_s)
+        if late:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+            undelivered = f"{len(self.mailbox) + 1} items undelivered after {timeout_s:g} s"
+            self._failures.add("close", TimeoutError(undelivered))
+        try:
+            await asyncio.wait_for(_result(self._target.close()), timeout_s)
+        except Exception as error:
+            self._failures.add("close", error)
+
+
+async def _result(returned: Any) -> None:
+    if inspect.isawaitable(returned):
+        await returned

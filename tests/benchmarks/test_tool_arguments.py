@@ -1,0 +1,112 @@
+"""Live tool arguments: linear in their length, and what re-parsing at every delta costs beside it.
+
+Ratios of CPU time within one run; no absolute time decides.
+"""
+
+import json
+import time
+from collections import deque
+from itertools import pairwise
+from typing import Any
+
+import jiter
+import pytest
+
+from penstock.compact import CompactLine, Parameters
+from penstock.partial_json import Snapshot
+
+LINE = 'def area(radius: float) -> float:\n    """Of a circle, in m²."""\n    return 3.14159 * radius ** 2\n\n'
+SIZES_KB = (50, 100, 200, 400, 800)
+DELTA_CHARS = 8
+
+
+def arguments_of(size_kb: int) -> str:
+    """A `write_file` call of about that size."""
+    content = LINE * (size_kb * 1024 // len(json.dumps(LINE)))
+    return json.dumps({"path": "src/geometry/circles.py", "content": content})
+
+
+def deltas_of(text: str) -> list[str]:
+    return [text[at : at + DELTA_CHARS] for at in range(0, len(text), DELTA_CHARS)]
+
+
+def follow_live(deltas: list[str]) -> str:
+    """Compact parameters and the new text of `content`, after every delta."""
+    compact, parameters = CompactLine(), Parameters()
+    preview: list[str] = []
+    parameters.follow(("content",), on_text=preview.append)
+    line = ""
+    for delta in deltas:
+        parameters.feed(delta)
+        line = compact("write_file", parameters)
+    assert parameters.is_complete
+    return line
+
+
+def cpu_s(action: Any, *arguments: Any, rounds: int = 5) -> float:
+    best = float("inf")
+    for _ in range(rounds):
+        began = time.process_time()
+        action(*arguments)
+        best = min(best, time.process_time() - began)
+    return best
+
+
+@pytest.mark.parametrize("size_kb", SIZES_KB)
+@pytest.mark.benchmark(group="live tool arguments, 8 characters a delta")
+def test_live_arguments(benchmark: Any, size_kb: int) -> None:
+    deltas = deltas_of(arguments_of(size_kb))
+    line = benchmark.pedantic(follow_live, (deltas,), rounds=3, warmup_rounds=1)
+    assert line.startswith("src/geometry/circles.py (")
+    benchmark.extra_info["µs per delta"] = round(benchmark.stats.stats.min / len(deltas) * 1e6, 2)
+
+
+def test_time_doubles_when_the_size_doubles() -> None:
+    costs = [cpu_s(follow_live, deltas_of(arguments_of(size_kb))) for size_kb in SIZES_KB]
+    ratios = [larger / smaller for smaller, larger in pairwise(costs)]
+    assert all(1.4 <= ratio <= 2.6 for ratio in ratios), f"{SIZES_KB} KB: {costs}"
+    assert costs[-1] / costs[0] <= 16 * 1.3
+
+
+def test_following_is_at_least_50_times_faster_than_parsing_again_at_every_delta() -> None:
+    text = arguments_of(800)
+    deltas = deltas_of(text)
+    raw = text.encode()
+    # Parsing again at every one of the deltas takes a minute; evenly spread samples say the same.
+    prefixes = [raw[: len(raw) * part // 40] for part in range(1, 40, 2)]
+
+    def parse_again() -> None:
+        for prefix in prefixes:
+            jiter.from_json(prefix, partial_mode="trailing-strings")
+
+    again = cpu_s(parse_again, rounds=3) / len(prefixes) * len(deltas)
+    live = cpu_s(follow_live, deltas, rounds=3)
+    assert again >= 50 * live, f"jiter at every delta {again:.1f} s, live {live:.3f} s"
+
+
+def test_snapshots_after_every_delta_stay_linear() -> None:
+    def snapshots(size_kb: int) -> None:
+        parameters = Parameters()
+        taken: deque[Snapshot] = deque(maxlen=100)
+        for delta in deltas_of(arguments_of(size_kb)):
+            parameters.feed(delta)
+            taken.append(parameters.snapshot())
+        assert taken[-1].value == parameters.value()
+
+    assert cpu_s(snapshots, 400, rounds=3) <= 14 * cpu_s(snapshots, 40, rounds=3)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ['"\\u00e9\\ud83d\\ude00",', "12345.678,", '{"k":[true]},', "1" * 999 + ",", '"' + "k" * 5000 + '",'],
+    ids=["escapes", "numbers", "objects", "long numbers", "long strings"],
+)
+def test_token_by_token_documents_stay_linear(unit: str) -> None:
+    def read(size: int) -> None:
+        text = "[" + unit * (size // len(unit))
+        parameters = Parameters()
+        for delta in deltas_of(text):
+            parameters.feed(delta)
+        assert parameters.error is None
+
+    assert cpu_s(read, 200_000, rounds=3) <= 14 * cpu_s(read, 20_000, rounds=3)
