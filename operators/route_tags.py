@@ -1,6 +1,6 @@
 """Thinking, tool and code markup out of the visible text, and into blocks of its own."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from penstock.errors import ConfigurationError
@@ -41,6 +41,7 @@ def route_tags(
     implicit_open: bool = False,
     drop: Collection[MarkupKind] = ("tool", "code"),
     keep_in_code: bool = True,
+    call_ids: Iterator[str] | None = None,
 ) -> Operator[Event, Event]:
     """Take markup out of the visible text, whole, wherever it is cut.
 
@@ -53,6 +54,9 @@ def route_tags(
     message begins inside thinking, because the prompt template wrote the opener. With `keep_in_code`, markup
     quoted in inline code or a fence of the visible text is content and stays.
 
+    Calls get the ids `call-1`, `call-2`, …, anew with every subscription; `call_ids` gives others, for those who
+    join several subscriptions into one turn.
+
     A `StreamError` that is not fatal says in its place what a consumer may want to act on: `unclosed_thinking`,
     `incomplete_tool_call` (before the call's `BlockStop`), `malformed_tool_call`.
 
@@ -61,4 +65,4 @@ def route_tags(
     and error of the source. Linear; text without a character that could begin a tag passes on one search.
     """
     rules = TagRules(_table(markup_rows(markup, extra_tags)), drop, implicit_open, keep_in_code)
-    return Operator("route_tags", lambda: SplitBlocks(rules.read))
+    return Operator("route_tags", lambda: SplitBlocks(rules.read, call_ids))

@@ -1,7 +1,7 @@
 """One text block of the backend, and the blocks that it turns out to be."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import orjson
@@ -31,23 +31,23 @@ class SplitMessage:
 
     __slots__ = (
         "blocks",
+        "call_ids",
         "emit",
         "has_spoken",
         "indexes",
         "is_over",
         "message_id",
-        "new_call_id",
         "next_index",
         "parent",
     )
 
     def __init__(
-        self, message_id: str, parent: str, emit: Callable[[Event], object], new_call_id: Callable[[], str]
+        self, message_id: str, parent: str, emit: Callable[[Event], object], call_ids: Iterator[str]
     ) -> None:
         self.message_id = message_id
         self.parent = parent
         self.emit = emit
-        self.new_call_id = new_call_id
+        self.call_ids = call_ids
         self.next_index = 0
         self.indexes: dict[int, int] = {}
         self.blocks: dict[int, SourceBlock] = {}
@@ -242,7 +242,7 @@ class SourceBlock:
         segment = self._find_known(kind)
         if segment is None:
             message = self._message
-            segment = _Segment(kind, message.take_index(), message.new_call_id() if kind == "tool" else "")
+            segment = _Segment(kind, message.take_index(), next(message.call_ids) if kind == "tool" else "")
             self._segments.append(segment)
             if self._final is None:
                 message.emit(BlockStart(kind, segment.index, self.message_id, segment.call_id, name, self.parent))

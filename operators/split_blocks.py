@@ -1,6 +1,7 @@
 """Text blocks taken apart: what `route_tags` and `structured_tools` stand on."""
 
-from itertools import count
+from collections.abc import Iterator
+from itertools import count, repeat
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
@@ -39,11 +40,11 @@ class SplitBlocks(Stage[Event, Event]):
     its block or message, before a fatal error, and at the end of the input.
     """
 
-    def __init__(self, read: BlockReader) -> None:
+    def __init__(self, read: BlockReader, call_ids: Iterator[str] | None = None) -> None:
         self._read = read
         self._messages: dict[tuple[str, str], SplitMessage] = {}
-        self._call_ids = count(1)
-        self._block = SourceBlock(SplitMessage("", "", self._pass, self._new_call_id), -1, read)
+        self._call_ids = call_ids or (f"call-{number}" for number in count(1))
+        self._block = SourceBlock(SplitMessage("", "", self._pass, self._call_ids), -1, read)
         self._handlers: dict[type, Any] = {
             MessageStart: self._message_start,
             MessageStop: self._message_stop,
@@ -113,15 +114,12 @@ class SplitBlocks(Stage[Event, Event]):
     def _message(self, message_id: str, parent: str) -> SplitMessage:
         message = self._messages.get((parent, message_id))
         if message is None:
-            message = SplitMessage(message_id, parent, self._pass, self._new_call_id)
+            message = SplitMessage(message_id, parent, self._pass, self._call_ids)
             self._messages[parent, message_id] = message
         return message
 
     def _pass(self, event: Event) -> None:
         self.emit(event)
-
-    def _new_call_id(self) -> str:
-        return f"call-{next(self._call_ids)}"
 
     def _message_start(self, start: MessageStart) -> None:
         key = (start.parent_call_id, start.message_id)
@@ -184,7 +182,7 @@ class SplitBlocks(Stage[Event, Event]):
         """The visible part of a whole message; one that is nothing but thinking has lost its tags already."""
         for has_spoken in (False, True):
             out: list[Event] = []
-            message = SplitMessage("", "", out.append, str)
+            message = SplitMessage("", "", out.append, repeat(""))
             message.has_spoken = has_spoken
             SourceBlock(message, 0, self._read).final(Text(text, 0))
             visible = "".join([event.text for event in out if type(event) is Text])

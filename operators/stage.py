@@ -48,6 +48,8 @@ __all__ = ["Chain", "Operator", "Stage"]
 In = TypeVar("In")
 Out = TypeVar("Out")
 Next = TypeVar("Next")
+Taken = TypeVar("Taken", contravariant=True)
+Given = TypeVar("Given", covariant=True)
 
 
 class Stage(Generic[In, Out]):
@@ -124,22 +126,22 @@ class _GuardedClock:
         return self._clock.call_later(delay_s, lambda: self._run(action))
 
 
-class Operator(Generic[In, Out]):
+class Operator(Generic[Taken, Given]):
     """A recipe for stages: call it with an Observable, or join it to another with `|`."""
 
     def __init__(self, label: str, *make: Callable[[], Stage[Any, Any]], labels: Sequence[str] = ()) -> None:
         self.make = make
         self.labels = tuple(labels) or (label,)
 
-    def __call__(self, source: Observable[In]) -> Observable[Out]:
+    def __call__(self, source: Observable[Taken]) -> Observable[Given]:
         if isinstance(source, _Staged):
             return _Staged(source.origin, source.make + self.make)
         return _Staged(source, self.make)
 
-    def __or__(self, following: "Operator[Out, Next]") -> "Operator[In, Next]":
+    def __or__(self, following: "Operator[Given, Next]") -> "Operator[Taken, Next]":
         return Operator("", *self.make, *following.make, labels=self.labels + following.labels)
 
-    def chain(self) -> Chain[In, Out]:
+    def chain(self) -> Chain[Taken, Given]:
         """Fresh stages, joined: what a subscription gets, for those who push by hand."""
         return Chain([make() for make in self.make])
 

@@ -1,7 +1,7 @@
 """The `structured` engine: content and tool calls out of a structured-output document, as it is written."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from penstock.events import Event
 from penstock.operators.call_json import ARGUMENT_KEYS, NAME_KEYS, read_json_calls
@@ -86,16 +86,18 @@ def structured_tools(
     call_keys: Collection[str] = ("toolCall", "tool_call", "toolCalls", "tool_calls"),
     name_keys: Collection[str] = NAME_KEYS,
     argument_keys: Collection[str] = ARGUMENT_KEYS,
+    call_ids: Iterator[str] | None = None,
 ) -> Operator[Event, Event]:
     """Turn a document such as `{"content": "…", "toolCall": {"name": "…", "args": {…}}}` into what it says.
 
     The content is visible text, without its escapes; each call is a tool block like a native one, its argument
-    deltas the raw text of the arguments. Both stream out as the document is written. Members under other keys
-    are left out; text that does not begin as such a document passes as it is, and so does text behind it.
+    deltas the raw text of the arguments. Both stream out as the document is written. Members under other keys are
+    left out. Text that does not begin as such a document passes as it is, and so does text behind it. `call_ids`
+    is as for `route_tags`.
 
     A call that is cut off is a `StreamError` of code `incomplete_tool_call` before its `BlockStop`; a document
-    that breaks its promise is one of code `malformed_document`, and its rest is left out. Held back are a key
-    and half an escape, and arguments that are written before the call's name. Linear.
+    that breaks its promise is one of code `malformed_document`, and its rest is left out. Held back are a key,
+    half an escape, and arguments that are written before the call's name. Linear.
     """
     document = _Document(content_keys, call_keys, name_keys, argument_keys)
-    return Operator("structured_tools", lambda: SplitBlocks(document.read))
+    return Operator("structured_tools", lambda: SplitBlocks(document.read, call_ids))

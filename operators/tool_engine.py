@@ -1,17 +1,15 @@
 """Where tool calls come from: three engines, one contract."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from penstock.events import Event
-from penstock.operators.markup import Markup, MarkupKind
+from penstock.operators.markup import Markup
 from penstock.operators.route_tags import markup_rows, route_tags
 from penstock.operators.stage import Operator
 from penstock.operators.structured_tools import structured_tools
 
 __all__ = ["ToolEngine", "tool_engine"]
-
-_CODE: tuple[MarkupKind, ...] = ("code",)
 
 ToolEngine: TypeAlias = Literal["native", "tags", "structured"]
 
@@ -23,6 +21,7 @@ def tool_engine(
     *,
     implicit_open: bool = False,
     keep_in_code: bool = True,
+    call_ids: Iterator[str] | None = None,
 ) -> Operator[Event, Event]:
     """Visible text without markup, and the tool calls of the model, whichever way it makes them.
 
@@ -33,9 +32,15 @@ def tool_engine(
     All give the same events for the same call: `BlockStart` of kind tool, `ToolInputDelta`s whose joined text
     is the argument text, `BlockStop`.
     """
-    if engine == "tags":
-        return route_tags(markup, extra_tags, implicit_open=implicit_open, drop=_CODE, keep_in_code=keep_in_code)
+    rows = markup_rows(markup, extra_tags)
     if engine == "structured":
-        thinking = [row for row in markup_rows(markup, extra_tags) if row.kind == "thinking"]
-        return route_tags(thinking, implicit_open=implicit_open, keep_in_code=keep_in_code) | structured_tools()
-    return route_tags(markup, extra_tags, implicit_open=implicit_open, keep_in_code=keep_in_code)
+        thinking = [row for row in rows if row.kind == "thinking"]
+        router = route_tags(thinking, implicit_open=implicit_open, keep_in_code=keep_in_code)
+        return router | structured_tools(call_ids=call_ids)
+    return route_tags(
+        rows,
+        implicit_open=implicit_open,
+        drop=("code",) if engine == "tags" else ("tool", "code"),
+        keep_in_code=keep_in_code,
+        call_ids=call_ids,
+    )

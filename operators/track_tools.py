@@ -18,6 +18,7 @@ from penstock.events import (
     TurnCompleted,
 )
 from penstock.growing import GrowingText
+from penstock.one_line import one_line
 from penstock.operators.stage import Operator, Stage
 from penstock.tool_results import images_in, json_of, short_result, text_of
 from penstock.updates import ToolBlockUpdate, ToolStage
@@ -210,7 +211,7 @@ class TrackTools(Stage[Event, "Event | ToolBlockUpdate"]):
 
     def _run(self, call: _Call, message: str) -> None:
         call.is_running = True
-        call.progress = message or call.progress
+        call.progress = one_line(message, 80) or call.progress
         call.heard_at = self.clock.now()
         self._tell(call, "running", short_result=call.progress or None)
         if self._heartbeat_s and self._cancel_timer is None:

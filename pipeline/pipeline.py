@@ -16,10 +16,9 @@ from penstock.operators.frame import frame
 from penstock.operators.limit_silence import limit_silence
 from penstock.operators.normalize import normalize
 from penstock.operators.phase import phase
-from penstock.operators.route_tags import route_tags
 from penstock.operators.stage import Operator
 from penstock.operators.streaming_tool_calls import streaming_tool_calls
-from penstock.operators.to_deltas import to_deltas
+from penstock.operators.tool_engine import tool_engine
 from penstock.operators.track_messages import track_messages
 from penstock.operators.track_tools import track_tools
 from penstock.settings import Settings
@@ -94,10 +93,14 @@ class Pipeline:
         if settings.first_chunk_timeout_s or settings.between_chunks_timeout_s:
             chain |= limit_silence(settings.first_chunk_timeout_s, settings.between_chunks_timeout_s)
         if settings.deltas != "delta":
+            from penstock.operators.to_deltas import to_deltas
+
             chain |= to_deltas(settings.deltas)
-        if settings.markup != "none":
-            chain |= route_tags(
+        if settings.markup != "none" or settings.extra_tags or settings.tool_engine != "native":
+            chain |= tool_engine(
+                settings.tool_engine,
                 settings.markup,
+                settings.extra_tags,
                 implicit_open=settings.implicit_thinking,
                 keep_in_code=settings.keep_markup_in_code,
             )

@@ -16,6 +16,9 @@ class Settings:
     markup: str = "default"
     """The model family whose thinking and tool markup is taken out of the text; `none` leaves text as it is."""
 
+    extra_tags: tuple[str, ...] = ()
+    """Thinking tags of one's own, by name: `reasoning` takes `<reasoning>…</reasoning>` out of the text."""
+
     implicit_thinking: bool = False
     """The prompt template opened the thinking block: text is thinking until the closing tag."""
 

@@ -1,1 +1,10 @@
 """Where updates end: terminals, logs, callbacks, files."""
+
+from penstock.sinks.callbacks import CallbackSink
+from penstock.sinks.jsonl import JsonlSink
+from penstock.sinks.log import LogSink
+from penstock.sinks.mailbox import Mailbox, MailboxStatistics
+from penstock.sinks.sink import Item, Sink
+from penstock.sinks.text import TextSink
+
+__all__ = ["CallbackSink", "Item", "JsonlSink", "LogSink", "Mailbox", "MailboxStatistics", "Sink", "TextSink"]

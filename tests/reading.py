@@ -50,12 +50,12 @@ def finalized(backend: str | Backend, *payloads: Any) -> list[Event]:
     return events
 
 
-def only(kind: type[Kind], events: Iterable[Event]) -> list[Kind]:
+def only(kind: type[Kind], events: Iterable[object]) -> list[Kind]:
     """The events of one kind."""
     return [event for event in events if isinstance(event, kind)]
 
 
-def one(kind: type[Kind], events: Iterable[Event]) -> Kind:
+def one(kind: type[Kind], events: Iterable[object]) -> Kind:
     """The only event of a kind."""
     (event,) = only(kind, events)
     return event
@@ -72,10 +72,11 @@ def thought(events: Iterable[Event], parent_call_id: str = "") -> str:
 
 
 def _joined(events: Iterable[Event], delta: Any, final: Any, parent_call_id: str) -> str:
+    event: Any
     pieces = []
     streamed = set()
-    for event in events:
-        if type(event) in (delta, final) and event.parent_call_id == parent_call_id:
+    for event in only(delta | final, events):
+        if event.parent_call_id == parent_call_id:
             block = (event.message_id, event.block_index)
             if type(event) is delta:
                 streamed.add(block)

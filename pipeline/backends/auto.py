@@ -63,6 +63,7 @@ class AutoReader(Reader):
     def _choose(self, backend: Backend) -> None:
         reader = backend.reader(self.message_ids)
         reader.emit = self.emit
+        reader.start()
         self.chosen = backend.name
         self._reader = reader
         if self._on_chosen is not None:

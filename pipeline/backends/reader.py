@@ -42,8 +42,12 @@ class Reader(Stage[Payload, Event]):
         """Set by whoever ends the input on purpose: what is missing then is nobody's error."""
         self._speaking = self.writer
 
+    def start(self) -> None:
+        for writer in self.writers.values():
+            writer.emit = self.emit
+
     def send(self, event: Event) -> None:
-        """Emit what the writer wrote (the reader's `emit` is joined to its neighbour only later)."""
+        """Emit what a writer wrote that was made before there was an `emit`."""
         self.emit(event)
 
     def tell(self, event: Event) -> None:

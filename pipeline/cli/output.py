@@ -4,23 +4,24 @@ import asyncio
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import IO, Any, TextIO, cast
 
+from penstock.errors import UsageError
 from penstock.events import StreamError
 from penstock.one_line import one_line
 from penstock.sinks.sink import Item, Sink
 from penstock.updates import Completed
 
-__all__ = ["ErrorSink", "FinalSink", "Guarded", "chosen_output", "printing_sink"]
+__all__ = ["ErrorSink", "FinalSink", "Guarded", "default_output", "printing_sink"]
 
-_ERROR_WIDTH = 500
+_ERROR_CELLS = 500
 _MAX_ERRORS = 20
 
 
 class Guarded:
     """A stream that does not raise: a reader that went away, or a full disk, is told to `on_failure`, once.
 
-    What is written is flushed when the event loop has a moment, so that a reader sees it at once and a burst costs little.
+    What is written is flushed when the event loop has a moment: a reader sees it at once, and a burst costs little.
     """
 
     def __init__(self, stream: Any, on_failure: Callable[[OSError], object]) -> None:
@@ -29,13 +30,9 @@ class Guarded:
         self._loop = asyncio.get_running_loop()
         self._will_flush = False
         self._has_failed = False
-        # JSON passes C1 controls as they are, and a terminal obeys them.
-        self._is_json_on_terminal = "b" in getattr(stream, "mode", "b") and stream.isatty()
 
     def write(self, data: Any) -> int:
         if not self._has_failed:
-            if self._is_json_on_terminal:
-                data = _CONTROL.sub(_escaped, data)
             try:
                 self._stream.write(data)
             except OSError as error:
@@ -59,3 +56,109 @@ class Guarded:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+class _JsonForTerminal(Guarded):
+    """JSON may hold C1 controls and DEL as they are, and a terminal would obey them; escaped, it is the same JSON."""
+
+    def write(self, data: bytes) -> int:
+        return super().write(_CONTROL.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), data))
+
+
+_CONTROL = re.compile(rb"\x7f|\xc2[\x80-\x9f]")
+
+
+class FinalSink(Sink):
+    """The final message alone, ended by one line feed, when the turn is over."""
+
+    accepts = frozenset({Completed})
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def on_next(self, item: Item) -> None:
+        from penstock.sinks.sanitize import sanitize
+        from penstock.sinks.text import write_replacing
+
+        if isinstance(item, Completed) and item.message:
+            message = sanitize(item.message)
+            write_replacing(self._stream, message if message.endswith("\n") else message + "\n")
+
+
+class ErrorSink(Sink):
+    """Trouble inside the stream, one line each on standard error; where a display is live, after it is over."""
+
+    accepts = frozenset({StreamError})
+
+    def __init__(self, waits: bool) -> None:
+        self._waits = waits
+        self._lines: list[str] = []
+        self._count = 0
+
+    def on_next(self, item: Item) -> None:
+        if not isinstance(item, StreamError):
+            return
+        self._count += 1
+        if self._count <= _MAX_ERRORS:
+            line = one_line(f"penstock: {item.code}: {item.message}", _ERROR_CELLS)
+            if self._waits:
+                self._lines.append(line)
+            else:
+                _tell(line)
+
+    def close(self) -> None:
+        if self._count > _MAX_ERRORS:
+            self._lines.append(f"penstock: … and {self._count - _MAX_ERRORS} more like these")
+        for line in self._lines:
+            _tell(line)
+
+
+def _tell(line: str) -> None:
+    sys.stdout.flush()
+    print(line, file=sys.stderr, flush=True)
+
+
+def default_output() -> str:
+    """What is printed where nobody asked for something."""
+    return "terminal" if sys.stdout.isatty() else "text"
+
+
+def printing_sink(output: str, on_failure: Callable[[OSError], object]) -> Sink:
+    """The sink that prints what `-o` asks for to standard output."""
+    if output in ("text", "final", "terminal"):
+        stream = cast(TextIO, Guarded(sys.stdout, on_failure))
+        if output == "final":
+            return FinalSink(stream)
+        if output == "text":
+            from penstock.sinks.text import TextSink
+
+            return TextSink(stream)
+        from penstock.sinks.terminal import TerminalSink
+
+        return TerminalSink(stream)
+    make = _JsonForTerminal if sys.stdout.isatty() else Guarded
+    lines = cast(IO[bytes], make(sys.stdout.buffer, on_failure))
+    if output == "log":
+        return _log_sink(lines)
+    from penstock.sinks.jsonl import JsonlSink
+
+    if output in ("events", "updates"):
+        return JsonlSink(lines, output)
+    raise UsageError(f"no output is called {output!r}")
+
+
+def _log_sink(lines: IO[bytes]) -> Sink:
+    import orjson
+    import structlog
+
+    from penstock.sinks.log import LogSink
+
+    logger = structlog.wrap_logger(
+        structlog.BytesLogger(lines),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.JSONRenderer(serializer=lambda record, **_: orjson.dumps(record, default=str)),
+        ],
+    )
+    return LogSink(logger)

@@ -33,7 +33,7 @@ async def child_process(
     *,
     cwd: str | Path | None = None,
     env: Mapping[str, str] | None = None,
-    stdin: int = subprocess.DEVNULL,
+    shares_stdin: bool = False,
     grace_s: float = 2.0,
 ) -> AsyncIterator[bytes]:
     """The standard output of a command, in chunks as they are read: lines of any length, never held.
@@ -48,7 +48,7 @@ async def child_process(
     after `grace_s`, or at once when cancelled again. Whatever happens, the child is reaped. It runs in a session
     of its own: an interrupt typed at the terminal reaches only who reads this source, who then ends the child in order.
 
-    `stdin` is a descriptor, or `None` to share this process's own. A program that cannot be started is a `UsageError`.
+    The child has nothing to read, unless it `shares_stdin`. A program that cannot be started is a `UsageError`.
     """
     output, output_end = os.pipe()
     errors, errors_end = os.pipe()
@@ -60,7 +60,7 @@ async def child_process(
             # Pipes of our own: asyncio's would make the wait for the child a wait for all who hold them.
             process = await asyncio.create_subprocess_exec(
                 *command,
-                stdin=stdin,
+                stdin=None if shares_stdin else subprocess.DEVNULL,
                 stdout=output_end,
                 stderr=errors_end,
                 cwd=cwd,

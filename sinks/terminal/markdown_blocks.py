@@ -60,6 +60,8 @@ class MarkdownBlocks:
     """
 
     def __init__(self) -> None:
+        self.taken_chars = 0
+        """How much of the text has been handed out."""
         self._lines: list[str] = []
         self._chars = 0
         self._line: list[str] = []
@@ -80,6 +82,11 @@ class MarkdownBlocks:
             self._has_news = True
         if rest:
             self._line.append(rest)
+
+    def replace_tail(self, text: str) -> None:
+        """Other text takes the place of everything that has not been handed out."""
+        self._lines, self._chars, self._line, self._parse_at = [], 0, [], 0
+        self.feed(text)
 
     def take(self) -> list[Part]:
         """What has been closed since the last time."""
@@ -158,7 +165,9 @@ class MarkdownBlocks:
         """Forget the first `count` lines."""
         if count:
             self._ends_blank = not self._lines[count - 1].strip()
-            self._chars -= sum(map(len, self._lines[:count])) + count
+            chars = sum(map(len, self._lines[:count])) + count
+            self.taken_chars += chars
+            self._chars -= chars
             del self._lines[:count]
             self._parse_at = 0
 

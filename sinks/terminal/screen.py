@@ -65,15 +65,17 @@ class LiveScreen:
             frame.append(_HIDE_CURSOR)
         frame += [f"{self._painted(row)}{_ERASE_TO_LINE_END}\r\n" for row in staying]
         known = [] if staying or is_resized else self._region
+        lines = [
+            "" if index < len(known) and known[index] == line else line + _ERASE_TO_LINE_END
+            for index, line in enumerate(painted)
+        ]
+        is_shorter = is_resized or len(staying) + len(painted) < len(self._region)
         if painted:
-            lines = [
-                "" if index < len(known) and known[index] == line else line + _ERASE_TO_LINE_END
-                for index, line in enumerate(painted)
-            ]
+            if is_shorter:
+                lines[-1] = painted[-1] + _ERASE_BELOW
             frame += [_WRAP_OFF, "\r\n".join(lines)]
-        if is_resized or len(staying) + len(painted) < len(self._region):
-            # From the start of a row below the last one, or else the end of the last row would go with it.
-            frame.append(f"\r\n{_ERASE_BELOW}\x1b[A" if painted else _ERASE_BELOW)
+        elif is_shorter:
+            frame.append(_ERASE_BELOW)
         if painted:
             frame += [_WRAP_ON, "\r", f"\x1b[{len(painted) - 1}A" if len(painted) > 1 else ""]
         frame.append(self._end)
@@ -109,8 +111,9 @@ class LiveScreen:
         if self._is_open:
             self._is_open = False
             cover = _MAIN_SCREEN if self.is_covered else ""
+            below = "\r\n" * len(self._region)
             self.is_covered = False
-            self._write(f"{self._end}{cover}{_WRAP_ON}{chr(13)}{chr(10) * len(self._region)}{_SHOW_CURSOR}")
+            self._write(f"{self._end}{cover}{_WRAP_ON}{below}{_SHOW_CURSOR}")
             self._region = []
 
     def _painted(self, row: Row) -> str:

@@ -12,7 +12,7 @@ from reading import errors, one, only, read_bytes, said
 from penstock.backends import auto
 from penstock.backends.auto import AutoReader
 from penstock.backends.reader import Backend
-from penstock.backends.registry import BUILT_IN
+from penstock.backends.registry import BUILT_IN, backend_named
 from penstock.events import Event, StreamError, TurnCompleted, Unknown
 from penstock.operators.frame import frame
 from penstock.operators.frame_error import FrameError
@@ -22,7 +22,7 @@ CHAT = [
     {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]},
     {"choices": [], "usage": {"prompt_tokens": 1}},
 ]
-NOISE = [
+NOISE: list[Any] = [
     b"\x1b[33mnpm warn\x1b[0m deprecated",
     b"[12:00] started",
     {"level": "info", "msg": "ready"},
@@ -140,8 +140,8 @@ def rivals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two backends that both know `x`, of which one also knows `y`."""
 
     def backend(name: str, *keys: str) -> Backend:
-        real = next(iter(auto.all_backends()))
-        return Backend(name, "", "", lambda record: any(key in record for key in keys), real.reader)
+        reader = backend_named("openai-chat").reader
+        return Backend(name, "", "", lambda record: any(key in record for key in keys), reader)
 
     both = [backend("first", "x", "y"), backend("second", "x")]
     monkeypatch.setattr(auto, "all_backends", lambda: iter(both))

@@ -40,8 +40,8 @@ def streamed(message_id: str, *blocks: dict[str, Any], parent: str | None = None
         lines.append(
             wrapped({"type": "content_block_start", "index": index, "content_block": _empty(block)}, parent)
         )
-        for delta in _deltas(block):
-            lines.append(wrapped({"type": "content_block_delta", "index": index, "delta": delta}, parent))
+        deltas = [{"type": "content_block_delta", "index": index, "delta": delta} for delta in _deltas(block)]
+        lines += [wrapped(delta, parent) for delta in deltas]
         lines.append(whole(message_id, block, parent=parent))
         lines.append(wrapped({"type": "content_block_stop", "index": index}, parent))
     reason = "tool_use" if blocks[-1]["type"] == "tool_use" else "end_turn"

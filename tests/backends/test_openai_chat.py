@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 import pytest
-from laws import merged
+from laws import merged, push
 from reading import arguments, calls, errors, finalized, one, only, read, said, same_however_cut, thought, tokens
 
 from penstock.events import (
@@ -21,6 +21,7 @@ from penstock.events import (
     Unknown,
     Usage,
 )
+from penstock.operators.normalize import normalize
 
 DONE = b"[DONE]"
 
@@ -107,7 +108,13 @@ def test_thinking_that_is_only_a_signature_is_kept_as_a_block() -> None:
 
 def test_empty_and_null_pieces_open_nothing() -> None:
     # G13
-    nothing = {"content": "", "reasoning_content": "", "reasoning": None, "refusal": "", "tool_calls": []}
+    nothing: dict[str, Any] = {
+        "content": "",
+        "reasoning_content": "",
+        "reasoning": None,
+        "refusal": "",
+        "tool_calls": [],
+    }
     events = read("openai-chat", chunk(nothing), chunk({"content": None}), chunk(finish="stop"), DONE)
     assert not only(BlockStart, events)
 
@@ -422,10 +429,6 @@ def test_records_that_are_parsed_already_read_the_same() -> None:
         tool("{}", "f", index=0, id="c"),
         chunk(finish="stop", usage={"prompt_tokens": 1}),
     ]
-    from laws import push
-
-    from penstock.operators.normalize import normalize
-
     assert push(normalize("openai-chat"), payloads) == push(normalize("openai-chat"), map(orjson.dumps, payloads))
 
 
@@ -470,13 +473,11 @@ def test_characters_of_many_scripts_survive_any_cut() -> None:
 
 
 def test_deltas_of_one_read_leave_as_one() -> None:
-    from penstock.operators.normalize import normalize
-
     out: list[object] = []
     chain = normalize("openai-chat").chain()
     chain.stages[-1].emit = out.append
     for piece in ("a", "b", "c"):
         chain.feed(orjson.dumps(chunk({"content": piece})))
-    assert not only(TextDelta, out)  # type: ignore[arg-type]
+    assert not only(TextDelta, out)
     chain.settle()
-    assert only(TextDelta, out) == [TextDelta("abc", 0, "chat-1")]  # type: ignore[arg-type]
+    assert only(TextDelta, out) == [TextDelta("abc", 0, "chat-1")]

@@ -1,4 +1,4 @@
-"""The real recordings of Chat Completions, Anthropic Messages and the Claude CLI, against a naive reading of each."""
+"""The real recordings of Chat Completions, Anthropic Messages and the Claude CLI, against a naive reading."""
 
 import json
 from collections.abc import Iterator
@@ -39,7 +39,8 @@ def records(file: Path) -> Iterator[dict[str, Any]]:
 
 def naive(file: Path) -> tuple[str, str]:
     """The visible text and the thinking of the main conversation."""
-    text, thinking = [], []
+    text: list[str] = []
+    thinking: list[str] = []
     for record in records(file):
         match FOLDERS[file.parent.name]:
             case "openai-chat":
@@ -59,7 +60,8 @@ def _chat(record: dict[str, Any]) -> Iterator[tuple[bool, str]]:
         details = "".join(detail.get("text", "") for detail in delta.get("reasoning_details") or ())
         yield True, delta.get("reasoning_content") or delta.get("reasoning") or details
         content = delta.get("content") or ""
-        for part in [{"text": content}] if isinstance(content, str) else content:
+        parts: list[dict[str, Any]] = [{"text": content}] if isinstance(content, str) else content
+        for part in parts:
             yield True, "".join(inner["text"] for inner in part.get("thinking", ()))
             yield False, part.get("text", "")
 

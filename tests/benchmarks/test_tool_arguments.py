@@ -6,6 +6,7 @@ Ratios of CPU time within one run; no absolute time decides.
 import json
 import time
 from collections import deque
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +14,12 @@ import jiter
 import pytest
 
 from penstock.compact import CompactLine, Parameters
+from penstock.events import BlockStart, Event, MessageStart, TextDelta
+from penstock.operators.coalesce import coalesce
+from penstock.operators.finalize import finalize
+from penstock.operators.stage import Operator
+from penstock.operators.streaming_tool_calls import streaming_tool_calls
+from penstock.operators.track_tools import track_tools
 from penstock.partial_json import Snapshot
 
 LINE = 'def area(radius: float) -> float:\n    """Of a circle, in m²."""\n    return 3.14159 * radius ** 2\n\n'
@@ -110,3 +117,32 @@ def test_token_by_token_documents_stay_linear(unit: str) -> None:
         assert parameters.error is None
 
     assert cpu_s(read, 200_000, rounds=3) <= 14 * cpu_s(read, 20_000, rounds=3)
+
+
+class SteadyClock:
+    """Ten milliseconds pass between two looks at it."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def now(self) -> float:
+        self._now += 0.01
+        return self._now
+
+    def call_later(self, delay_s: float, action: Callable[[], object]) -> Callable[[], object]:
+        return lambda: None
+
+
+def test_without_tool_calls_tracking_them_costs_next_to_nothing() -> None:
+    events: list[Event] = [MessageStart("m"), BlockStart("text", 0, "m")]
+    events += [TextDelta("word ", 0, "m")] * 50_000
+
+    def run(operator: Operator[Any, Any]) -> None:
+        chain = operator.chain().connect(lambda _: None, SteadyClock(), lambda action: action())
+        for event in events:
+            chain.feed(event)
+        chain.finish()
+
+    telling: Operator[Any, Any] = streaming_tool_calls()
+    without, tracked = finalize() | coalesce(), finalize() | coalesce() | telling | track_tools()
+    assert cpu_s(run, tracked) <= 1.15 * cpu_s(run, without)

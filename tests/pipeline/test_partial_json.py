@@ -94,6 +94,17 @@ def test_every_prefix_of_a_broken_document_agrees_with_jiter(text: str) -> None:
         agrees_with_jiter(text[:end])
 
 
+@given(documents() | broken_documents())
+def test_a_text_is_complete_exactly_where_a_parser_accepts_it(text: str) -> None:
+    try:
+        jiter.from_json(text.encode(), allow_inf_nan=False)
+    except ValueError:
+        is_json = False
+    else:
+        is_json = True
+    assert read(text, "\n").is_complete == is_json
+
+
 @given(st.data(), documents() | broken_documents())
 def test_however_the_text_is_cut_the_value_and_the_error_are_the_same(data: st.DataObject, text: str) -> None:
     whole = read(text)
