@@ -53,6 +53,7 @@ class ToolSection:
                 return True
             return (yield from self._read_bodies(cursor, calls))
         except Cut:
+            cursor.pos = len(cursor.text)
             calls.cut()
         except Broken:
             calls.broken()

@@ -6,7 +6,6 @@ may contain what looks like its own closer: a closer counts only where something
 it. A missing closer is made up for by the next element on a line of its own.
 """
 
-import json
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
@@ -14,7 +13,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import orjson
 
 from penstock.operators.calls import Calls
-from penstock.operators.cursor import Cursor, Cut, Reading
+from penstock.operators.cursor import Cursor, Reading
+from penstock.operators.json_scanner import in_string, quoted
 from penstock.operators.tokens import Tokens
 
 __all__ = ["SHAPES", "Shape", "read_element_call"]
@@ -85,7 +85,7 @@ def _reader(shape: Shape, closers: tuple[str, ...]) -> _Reader:
     call = shape.call.replace("▸", "")
     between: list[tuple[str, Part]] = [(shape.parameter, "text"), *((f"▸{closer}", "end") for closer in closers)]
     following = [shape.parameter, *closers, "⏹"]
-    # Without a value's closer: the next parameter, or the call's end and what comes after calls.
+    # Without a value's closer: the next parameter, or the call's end and then what comes after calls.
     over = [shape.parameter]
     if shape.json_parameter:
         between.append((shape.json_parameter, "json"))
@@ -96,7 +96,7 @@ def _reader(shape: Shape, closers: tuple[str, ...]) -> _Reader:
         following.append(shape.call_close)
         over.extend(f"{shape.call_close}␣{after}" for after in (*closers, call, "⏹"))
     else:
-        over.extend(closers)
+        over.extend(f"{closer}␣⏹" for closer in closers)
     paddings = ("\n", "") if shape.is_padded else ("",)
     closed = [f"{padding}{shape.parameter_close}␣▸{after}" for padding in paddings for after in following]
     return _Reader(
@@ -121,7 +121,7 @@ def read_element_call(cursor: Cursor, calls: Calls, shape: Shape, closers: tuple
             calls.arguments("{}" if opening == "{" else "}")
             calls.end()
             return
-        calls.arguments(f"{opening}{json.dumps(hit.name, ensure_ascii=False)}: ")
+        calls.arguments(f"{opening}{quoted(hit.name)}: ")
         opening = ", "
         if hit.label == "json":
             yield from _read_json_value(cursor, calls, reader)
@@ -139,9 +139,7 @@ def _read_text_value(cursor: Cursor, calls: Calls, reader: _Reader, is_padded: b
             yield from cursor.more()
         if hit is None:
             cursor.pos += 1
-    yield from _read_to_end(
-        cursor, tokens, lambda piece: calls.arguments(json.dumps(piece, ensure_ascii=False)[1:-1])
-    )
+    yield from _read_to_end(cursor, tokens, lambda piece: calls.arguments(in_string(piece)))
     calls.arguments('"')
 
 
@@ -156,7 +154,7 @@ def _read_json_value(cursor: Cursor, calls: Calls, reader: _Reader) -> Reading[N
     try:
         orjson.loads(text)
     except orjson.JSONDecodeError:
-        text = json.dumps(text, ensure_ascii=False)
+        text = quoted(text)
     calls.arguments(text)
 
 
@@ -164,13 +162,12 @@ def _read_to_end(cursor: Cursor, tokens: Tokens[Part], write: Callable[[str], ob
     """Pass on a value up to what ends it."""
     while True:
         text, start = cursor.text, cursor.pos
-        hit = tokens.search(text, start, cursor.ended)
+        # A closer that is cut short is not data either.
+        hit = (cursor.ended and tokens.search(text, start, True)) or tokens.search(text, start, False)
         cursor.pos = len(text) if hit is None else hit.start
         if cursor.pos > start:
             write(text[start : cursor.pos])
         if hit is not None and hit.label is not None:
             cursor.pos = hit.end
             return
-        if cursor.ended:
-            raise Cut
-        yield
+        yield from cursor.more()

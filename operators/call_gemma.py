@@ -4,13 +4,13 @@ Keys are bare, strings stand between tokens of their own and have no escapes; a 
 truth value or null is a string.
 """
 
-import json
 import re
 
 import orjson
 
 from penstock.operators.calls import Calls
-from penstock.operators.cursor import Broken, Cursor, Reading
+from penstock.operators.cursor import Broken, Cursor, Cut, Reading
+from penstock.operators.json_scanner import in_string, quoted
 from penstock.operators.tokens import Tokens
 
 __all__ = ["read_gemma_arguments"]
@@ -28,6 +28,8 @@ def read_gemma_arguments(cursor: Cursor, calls: Calls) -> Reading[None]:
     comma = ""
     while True:
         char = yield from cursor.skip_blank()
+        if not char:
+            raise Cut
         if char in ("}", "]"):
             cursor.pos += 1
             if not open_brackets or open_brackets.pop() != char:
@@ -56,23 +58,24 @@ def read_gemma_arguments(cursor: Cursor, calls: Calls) -> Reading[None]:
             try:
                 orjson.loads(word)
             except orjson.JSONDecodeError:
-                word = json.dumps(word, ensure_ascii=False)
+                word = quoted(word)
             calls.arguments(word)
 
 
 def _read_key(cursor: Cursor, calls: Calls) -> Reading[None]:
     if not (yield from _read_quoted(cursor, calls)):
         key = (yield from _read_bare(cursor, _KEY)).strip()
-        calls.arguments(json.dumps(key, ensure_ascii=False))
-    if (yield from cursor.skip_blank()) != ":":
-        raise Broken
+        calls.arguments(quoted(key))
+    char = yield from cursor.skip_blank()
+    if char != ":":
+        raise Broken if char else Cut
     cursor.pos += 1
     calls.arguments(": ")
 
 
 def _read_quoted(cursor: Cursor, calls: Calls) -> Reading[bool]:
     """A string between its tokens; False where none begins here."""
-    while (hit := _QUOTE.match(cursor.text, cursor.pos, cursor.ended)) is not None and hit.label is None:
+    while (hit := _QUOTE.match(cursor.text, cursor.pos, False)) is not None and hit.label is None:
         yield from cursor.more()
     if hit is None or hit.label is None:
         return False
@@ -81,10 +84,10 @@ def _read_quoted(cursor: Cursor, calls: Calls) -> Reading[bool]:
     closing = _CLOSING_QUOTE[hit.label]
     while True:
         text, start = cursor.text, cursor.pos
-        end = closing.search(text, start, cursor.ended)
+        end = closing.search(text, start, False)
         cursor.pos = len(text) if end is None else end.start
         if cursor.pos > start:
-            calls.arguments(json.dumps(text[start : cursor.pos], ensure_ascii=False)[1:-1])
+            calls.arguments(in_string(text[start : cursor.pos]))
         if end is not None and end.label is not None:
             cursor.pos = end.end
             calls.arguments('"')

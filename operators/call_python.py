@@ -4,12 +4,12 @@ Strings, numbers, `True`, `False`, `None`, lists, tuples and dictionaries are un
 these is a string. Arguments without a key have no place in a JSON object: such a call is malformed.
 """
 
-import json
 import re
 from collections.abc import Callable
 
 from penstock.operators.calls import Calls
 from penstock.operators.cursor import Broken, Cursor, Cut, Reading
+from penstock.operators.json_scanner import in_string, quoted
 
 __all__ = ["read_python_calls"]
 
@@ -81,7 +81,7 @@ def _read_arguments(cursor: Cursor, calls: Calls) -> Reading[None]:
                 raise Cut
             raise Broken
         cursor.pos += 1
-        calls.arguments(f"{opening}{json.dumps(key, ensure_ascii=False)}: ")
+        calls.arguments(f"{opening}{quoted(key)}: ")
         opening = ", "
         yield from _read_value(cursor, calls.arguments)
 
@@ -120,7 +120,7 @@ def _read_value(cursor: Cursor, write: Callable[[str], object]) -> Reading[None]
             else:
                 word = yield from _read_word(cursor, _WORD)
                 is_number = _NUMBER.fullmatch(word) is not None
-                write(_WORDS.get(word) or (word if is_number else json.dumps(word, ensure_ascii=False)))
+                write(_WORDS.get(word) or (word if is_number else quoted(word)))
         if depth <= 0:
             return
 
@@ -133,7 +133,7 @@ def _read_string(cursor: Cursor, quote: str, write: Callable[[str], object]) -> 
         found = _STRING_TURN[quote].search(text, start)
         cursor.pos = len(text) if found is None else found.start()
         if cursor.pos > start:
-            write(json.dumps(text[start : cursor.pos], ensure_ascii=False)[1:-1])
+            write(in_string(text[start : cursor.pos]))
         if found is None:
             yield from cursor.more()
         elif found.group() == quote:
@@ -144,7 +144,7 @@ def _read_string(cursor: Cursor, quote: str, write: Callable[[str], object]) -> 
             escape = _ESCAPE.match(text, cursor.pos)
             if escape is not None:
                 cursor.pos = escape.end()
-                write(json.dumps(_meaning(escape.group()), ensure_ascii=False)[1:-1])
+                write(in_string(_meaning(escape.group())))
             elif cursor.ended or len(text) - cursor.pos >= _LONGEST_ESCAPE:
                 cursor.pos += 1
                 write("\\\\")

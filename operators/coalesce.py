@@ -63,6 +63,11 @@ class Coalesce(Stage[Event, Event]):
         else:
             pieces.append(item)
 
+    @property
+    def closed_for_s(self) -> float:
+        """How long nothing can be shown yet; 0 or less, if the next delta would leave at once."""
+        return self._open_at - self.clock.now()
+
     def flush(self) -> None:
         """Emit what is held, now; a reader of state behind the window calls this first."""
         self.release()

@@ -25,7 +25,7 @@ __all__ = ["finalize"]
 BlockFinal: TypeAlias = Text | Thinking | ToolInvocation
 Key: TypeAlias = tuple[str, int]
 
-CUT_SHORT = {"", "length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "error", "incomplete"}
+CUT_SHORT = {"", "length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "error", "incomplete", "content_filter"}
 """Stop reasons after which arguments that do not parse were cut off, rather than written wrong."""
 
 

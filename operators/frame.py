@@ -41,7 +41,7 @@ class Frame(FrameRecords):
             self._decide(chunk)
         else:
             self._undecided += chunk
-            # Look again only where the chunk can have changed the answer: a long line is not looked at over and over.
+            # Look again only where the chunk can have changed the answer, or a long line would cost its square.
             if (
                 _LINE_END.search(chunk)
                 or _ARRAY_OF_RECORDS.match(self._undecided)

@@ -82,6 +82,9 @@ class ValueSplitter:
         return end + 1 if end == position and not self._held else end
 
     def _end_of_nested(self, buffer: bytes, position: int) -> int:
+        if not self._depth and not self._is_in_string and buffer[position] == _QUOTE:
+            self._is_in_string = True  # the value itself is a string
+            position += 1
         while position < len(buffer):
             if self._is_in_string:
                 if self._is_escaped:

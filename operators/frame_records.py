@@ -27,6 +27,8 @@ class FrameRecords(Stage[bytes | str, bytes | FrameError]):
     """
 
     def __init__(self, max_payload_bytes: int) -> None:
+        self.record_end = b""
+        """What ends a record, once it is known."""
         self._limit = max_payload_bytes
         self._fast_limit = -1  # the largest read that `feed` takes itself; negative where it must not
         # The beginning of a line is held here while it is short, else by the splitter.
@@ -40,6 +42,7 @@ class FrameRecords(Stage[bytes | str, bytes | FrameError]):
     def begin(self, is_sse: bool) -> None:
         """Now it is known which."""
         self._is_sse = is_sse
+        self.record_end = b"\n\n" if is_sse else b"\n"
         self._ends = LineEnds()
         self._splitter = LineSplitter(self._limit + len(b"data: "))
         self._fast_limit = self._limit // 2  # so that what is held and a read together keep the limit

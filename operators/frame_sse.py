@@ -102,9 +102,9 @@ def frame_sse(
 ) -> Operator[bytes | str, ServerSentEvent | FrameError]:
     """Parse an event stream; text is encoded first.
 
-    CR, LF and CRLF end a line, cut anywhere, and nothing else does. Comments and unknown fields are skipped; several
-    `data` lines join with LF; an id with NUL, a retry that is not all digits are ignored; a byte order mark at the
-    start is dropped; an event without `data` is not dispatched (its id still counts).
+    CR, LF and CRLF end a line, cut anywhere, and nothing else does. Comments and unknown fields are skipped;
+    several `data` lines join with LF; an id with NUL, a retry that is not all digits are ignored; a byte order mark
+    at the start is dropped; an event without `data` is not dispatched (its id still counts).
 
     An event whose field lines together exceed `max_event_bytes` is dropped while it arrives, and a `FrameError`
     stands in its place.

@@ -27,13 +27,19 @@ class Gate:
 
     def run(self, action: Callable[..., object], *arguments: Any) -> None:
         """Run `action(*arguments)` now if nothing is running, else right after what is."""
-        queue = self._queue
-        queue.append((action, arguments))
-        # Look at the queue again after letting go: another pusher may have queued in between and left.
-        while queue and self._lock.acquire(blocking=False):
+        queue, lock = self._queue, self._lock
+        if not queue and lock.acquire(False):
+            try:
+                action(*arguments)
+            finally:
+                lock.release()
+        else:
+            queue.append((action, arguments))
+        # Look at the queue after letting go: a pusher may have found the gate taken, and left its action behind.
+        while queue and lock.acquire(False):
             try:
                 while queue:
                     action, arguments = queue.popleft()
                     action(*arguments)
             finally:
-                self._lock.release()
+                lock.release()

@@ -6,10 +6,20 @@ strings, escapes are honoured inside them. Depth is a number, not a stack, so no
 
 import re
 from collections.abc import Callable
+from json.encoder import encode_basestring
 
 from penstock.operators.cursor import Broken, Cursor, Cut, Reading
 
-__all__ = ["JsonScanner", "next_key", "read_short_string", "read_string", "read_value", "skip_value"]
+__all__ = [
+    "JsonScanner",
+    "in_string",
+    "next_key",
+    "quoted",
+    "read_short_string",
+    "read_string",
+    "read_value",
+    "skip_value",
+]
 
 LONGEST_SHORT_STRING = 512
 """Keys and names: what is longer is neither."""
@@ -19,6 +29,15 @@ _STRING_TURN = re.compile(r'["\\]')
 _SCALAR_END = re.compile(r"[\s,}\]]")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX4 = re.compile(r"[0-9a-fA-F]{4}")
+
+
+quoted: Callable[[str], str] = encode_basestring
+"""A text as a JSON string, characters beyond ASCII as they are."""
+
+
+def in_string(piece: str) -> str:
+    """A piece of text as it stands inside a JSON string; pieces can be joined."""
+    return quoted(piece)[1:-1]
 
 
 class JsonScanner:

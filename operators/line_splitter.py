@@ -13,7 +13,7 @@ def as_bytes(item: bytes | str) -> bytes:
 
 
 class LineEnds:
-    """Makes CR and CRLF, cut anywhere, the one LF they stand for in an event stream; nothing is held back for it."""
+    """Makes CR and CRLF, cut anywhere, the one LF they stand for in an event stream; nothing is held back."""
 
     __slots__ = ("is_after_cr",)
 
@@ -35,8 +35,8 @@ class LineEnds:
 class LineSplitter:
     """Cuts at LF and takes one CR before it away; nothing else ends a line, not even U+2028.
 
-    A line that grows past `max_line_bytes` before its end is seen is let go except for its beginning, and counted in
-    `lost_bytes`. Linear in the bytes, whatever the cuts.
+    A line that grows past `max_line_bytes` before its end is seen is let go except for its beginning, and counted
+    in `lost_bytes`. Linear in the bytes, whatever the cuts.
     """
 
     __slots__ = ("_held", "_limit", "_lost", "lost_bytes")
@@ -68,7 +68,7 @@ class LineSplitter:
         return self._take(b"")
 
     def give_back(self, max_bytes: int) -> bytes | None:
-        """The beginning of a line that is held, if it is no longer than this, whole, and no CR ends it; else None."""
+        """The beginning of a line that is held, if it is short, whole and does not end in CR; else None."""
         if len(self._held) > max_bytes or self._lost or self._held.endswith(b"\r"):
             return None
         return self._take(b"")

@@ -41,7 +41,7 @@ class MarkupTable:
     def __init__(self, rows: Sequence[Markup]) -> None:
         self._rows = rows
         anywhere = [row for row in rows if not row.only_at_start]
-        self._thinking = [row for row in anywhere if row.kind == "thinking"]
+        self._thinking = [row for row in rows if row.kind == "thinking"]
         self._endings = [(f"▸{row.opener}", STRAY) for row in rows if row.ends_thinking]
         self._closing: dict[Markup, Tokens[Markup]] = {}
         # Closers that begin with white space or a sign have a plainer one beside them.

@@ -1,6 +1,6 @@
 """Thinking, tool and code markup out of the visible text, and into blocks of its own."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from penstock.errors import ConfigurationError
@@ -39,7 +39,7 @@ def route_tags(
     extra_tags: Iterable[str | Markup] = (),
     *,
     implicit_open: bool = False,
-    drop: Collection[MarkupKind] = ("tool", "code"),
+    drop: Sequence[MarkupKind] = ("tool", "code"),
     keep_in_code: bool = True,
     call_ids: Iterator[str] | None = None,
 ) -> Operator[Event, Event]:

@@ -21,9 +21,21 @@ from penstock.events import (
 )
 from penstock.operators.cursor import Cursor, Reading
 
-__all__ = ["BlockReader", "SourceBlock", "SplitMessage"]
+__all__ = ["BlockReader", "SourceBlock", "SplitMessage", "Turns", "turns_of"]
 
-Quiet: TypeAlias = Callable[[str], object]
+Turns: TypeAlias = tuple[str, str, str]
+"""Up to three characters that matter to a reader (fewer are filled up with one that text does not have)."""
+
+ASK: Turns = ("", "", "")
+"""Every text has the empty string in it: the reader has to look at all of it."""
+
+
+def turns_of(characters: str) -> Turns:
+    """The characters a reader looks for, as far as three are enough for them."""
+    if len(characters) > 3:
+        return ASK
+    filled = characters.ljust(3, "\0")
+    return filled[0], filled[1], filled[2]
 
 
 class SplitMessage:
@@ -98,9 +110,9 @@ class SourceBlock:
         "is_text",
         "message_id",
         "parent",
-        "quiet",
         "said",
         "source_index",
+        "turns",
     )
 
     def __init__(self, message: SplitMessage, source_index: int, read: "BlockReader") -> None:
@@ -110,8 +122,8 @@ class SourceBlock:
         self.is_first = False
         """Whether the message begins with this block."""
 
-        self.quiet: Quiet | None = None
-        """While set, text in which this finds nothing belongs to the open block (`index`, `is_text`) as it is."""
+        self.turns = ASK
+        """Text without these characters belongs to the open block (`index`, `is_text`) as it is."""
         self.said = ""
         """The last text that went that way, or the reader's note of what it saw last."""
         self.index = -1
@@ -145,7 +157,7 @@ class SourceBlock:
 
     def settle(self) -> None:
         """The text is all there: what is held back goes out. An open block stays open."""
-        self.quiet = None
+        self.turns = ASK
         if self._reading is not None:
             self._cursor.ended = True
             for _ in self._reading:
@@ -171,7 +183,7 @@ class SourceBlock:
         self._current = still_open
 
     def _feed(self, text: str) -> None:
-        self.quiet = None
+        self.turns = ASK
         if not text:
             return
         if not self._message.has_spoken:
@@ -227,11 +239,11 @@ class SourceBlock:
         )
         self._message.emit(error)
 
-    def rest(self, quiet: Quiet) -> None:
-        """Nothing is held back: until `quiet` finds something, text belongs to the open block as it is."""
+    def rest(self, turns: Turns) -> None:
+        """Nothing is held back: text without `turns` belongs to the open block as it is."""
         current = self._current
         if current is not None and self._collected is None and not self._replaces:
-            self.quiet = quiet
+            self.turns = turns
             self.index = current.index
             self.is_text = current.kind == "text"
 

@@ -44,7 +44,9 @@ class SplitBlocks(Stage[Event, Event]):
         self._read = read
         self._messages: dict[tuple[str, str], SplitMessage] = {}
         self._call_ids = call_ids or (f"call-{number}" for number in count(1))
-        self._block = SourceBlock(SplitMessage("", "", self._pass, self._call_ids), -1, read)
+        self._nowhere = SourceBlock(SplitMessage("", "", self._pass, self._call_ids), -1, read)
+        self._block = self._nowhere
+        """The block that text came for last."""
         self._handlers: dict[type, Any] = {
             MessageStart: self._message_start,
             MessageStop: self._message_stop,
@@ -62,26 +64,26 @@ class SplitBlocks(Stage[Event, Event]):
     def feed(self, item: Event) -> None:
         if type(item) is TextDelta:
             block = self._block
-            text = item.text
             if (
-                block.quiet is not None
-                and item.block_index == block.source_index
-                and item.message_id == block.message_id
-                and item.parent_call_id == block.parent
-                and not item.replace
-                and text
-                and not text.isspace()
-                and block.quiet(text) is None
+                item.block_index != block.source_index
+                or item.message_id != block.message_id
+                or item.parent_call_id != block.parent
+                or item.replace
             ):
-                block.said = text
-                if not block.is_text:
-                    self.emit(ThinkingDelta(text, block.index, item.message_id, item.parent_call_id))
-                elif block.index == item.block_index:
-                    self.emit(item)
-                else:
-                    self.emit(TextDelta(text, block.index, item.message_id, item.parent_call_id))
-            else:
                 self._text_delta(item)
+                return
+            text = item.text
+            one, two, three = block.turns
+            if one in text or two in text or three in text or not text or text.isspace():
+                block.push(text)
+                return
+            block.said = text
+            if not block.is_text:
+                self.emit(ThinkingDelta(text, block.index, item.message_id, item.parent_call_id))
+            elif block.index == item.block_index:
+                self.emit(item)
+            else:
+                self.emit(TextDelta(text, block.index, item.message_id, item.parent_call_id))
         else:
             handler = self._handlers.get(type(item), self.emit)
             handler(item)
@@ -122,6 +124,7 @@ class SplitBlocks(Stage[Event, Event]):
         self.emit(event)
 
     def _message_start(self, start: MessageStart) -> None:
+        self._block = self._nowhere
         key = (start.parent_call_id, start.message_id)
         if key in self._messages and self._messages[key].is_over:
             del self._messages[key]
@@ -142,6 +145,7 @@ class SplitBlocks(Stage[Event, Event]):
         message = self._message(start.message_id, start.parent_call_id)
         if start.kind == "text":
             # It begins with its first character, if that is text at all.
+            self._block = self._nowhere
             message.blocks[start.block_index] = SourceBlock(message, start.block_index, self._read)
             return
         message.indexes.pop(start.block_index, None)

@@ -1,6 +1,5 @@
 """The `structured` engine: content and tool calls out of a structured-output document, as it is written."""
 
-import re
 from collections.abc import Collection, Iterator
 
 from penstock.events import Event
@@ -8,14 +7,12 @@ from penstock.operators.call_json import ARGUMENT_KEYS, NAME_KEYS, read_json_cal
 from penstock.operators.calls import Calls
 from penstock.operators.cursor import Broken, Cursor, Cut, Reading
 from penstock.operators.json_scanner import next_key, read_string, skip_value
-from penstock.operators.source_block import SourceBlock
+from penstock.operators.source_block import SourceBlock, turns_of
 from penstock.operators.split_blocks import SplitBlocks
 from penstock.operators.stage import Operator
 from penstock.operators.tokens import Tokens
 
 __all__ = ["structured_tools"]
-
-_NOTHING = re.compile("(?!)")
 
 
 class _Document:
@@ -55,7 +52,7 @@ class _Document:
             cursor.pos = len(cursor.text)
             if cursor.ended:
                 return
-            block.rest(_NOTHING.search)
+            block.rest(turns_of(""))
             yield
 
     def _read_members(self, cursor: Cursor, block: SourceBlock) -> Reading[None]:

@@ -1,14 +1,14 @@
 """How markup is read out of one text block: visible text, then a section, then visible text again."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from penstock.operators.call_bodies import ToolSection
 from penstock.operators.calls import Calls
 from penstock.operators.cursor import Cursor, Reading
 from penstock.operators.markdown_code import MarkdownCode
 from penstock.operators.markup import Markup, MarkupKind, MarkupTable
-from penstock.operators.source_block import SourceBlock
+from penstock.operators.source_block import SourceBlock, turns_of
 from penstock.operators.tokens import Hit
 
 __all__ = ["TagRules"]
@@ -17,18 +17,27 @@ _BLANK = re.compile(r"\s{0,64}")
 _LONGEST_BLANK = 64
 
 
+class _Look:
+    """Characters to look for: in a whole text, and in a piece that is expected to have none of them."""
+
+    def __init__(self, characters: str) -> None:
+        self.search = re.compile(f"[{re.escape(characters)}]" if characters else "(?!)").search
+        self.turns = turns_of(characters)
+
+
 class TagRules:
     """The options, resolved once for all subscriptions."""
 
     def __init__(
-        self, table: MarkupTable, drop: Collection[MarkupKind], implicit_open: bool, keep_in_code: bool
+        self, table: MarkupTable, drop: Sequence[MarkupKind], implicit_open: bool, keep_in_code: bool
     ) -> None:
         self.table = table
         self.drop = frozenset(drop)
         self.implicit_open = implicit_open
         self.keep_in_code = keep_in_code
-        turns = table.visible.firsts + ("`" if keep_in_code else "")
-        self.turns = re.compile(f"[{re.escape(turns)}]" if turns else "(?!)")
+        outside = table.visible.firsts + ("`" if keep_in_code else "")
+        self.looks = {"": _Look(outside), "`": _Look("`"), "`\n": _Look("`\n")}
+        """What to look for in visible text, by what ends the code it is in."""
         self._sections: dict[tuple[str, ...], ToolSection] = {}
 
     def section(self, row: Markup) -> ToolSection:
@@ -97,17 +106,17 @@ class _Router:
                 return None
             else:
                 if at == len(text):
-                    block.rest((code.turns or self.rules.turns).search)
+                    block.rest(self.rules.looks[code.ends_at].turns)
                 yield
 
     def _scan(self, code: MarkdownCode) -> tuple[Hit[Markup] | None, int]:
         """The next token outside code, and how far the text is visible before it."""
         cursor = self.cursor
         text, pos, ended = cursor.text, cursor.pos, cursor.ended
-        tokens = self.rules.table.visible
+        tokens, looks = self.rules.table.visible, self.rules.looks
         ticked = -1
         while True:
-            found = (code.turns or self.rules.turns).search(text, pos)
+            found = looks[code.ends_at].search(text, pos)
             if found is None:
                 return None, len(text)
             at = found.start()
@@ -117,7 +126,7 @@ class _Router:
                 if pos < 0:
                     return None, at
                 ticked = pos
-            elif code.turns:
+            elif code.ends_at:
                 code.line_end()
                 pos = at
             else:
@@ -198,7 +207,7 @@ class _Router:
                 block.error("unclosed_thinking", f"thinking opened by {opener} was never closed")
                 break
             if hit is None and not is_dropped:
-                block.rest(tokens.trigger.search)
+                block.rest(turns_of(tokens.firsts))
             yield
         block.end("thinking")
 

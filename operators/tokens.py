@@ -109,6 +109,9 @@ class Tokens(Generic[Label]):
                 self._prefixes.add(lowered)
                 self._varying.append(_Varying(token, label))
         self._prefixes.discard("")
+        # Two characters that begin no token are told at a glance, where no token is shorter.
+        lengths = [len(varying.head) for varying in self._varying] + [len(literal) - 1 for literal in literals]
+        self._is_plain = min(lengths, default=0) >= 2
         self.firsts = "".join(sorted(firsts - _SIGNS.keys()))
         """The characters a token can begin with."""
         self.trigger = re.compile(f"[{re.escape(self.firsts)}]" if self.firsts else _NEVER)
@@ -131,6 +134,8 @@ class Tokens(Generic[Label]):
 
     def match(self, text: str, pos: int, ended: bool) -> Hit[Label] | None:
         """The token at `pos`, or what may become one there."""
+        if self._is_plain and len(text) - pos > 1 and text[pos : pos + 2].lower() not in self._prefixes:
+            return None
         best = -1
         hit: Hit[Label] | None = None
         if not ended and len(text) - pos <= self._longest and text[pos:].lower() in self._prefixes:

@@ -27,16 +27,17 @@ def tool_engine(
 
     * `native`: the backend's own tool blocks pass; calls written into the text are left out of it.
     * `tags`: calls written into the text become tool blocks.
-    * `structured`: the text is a document of content and calls (`structured_tools`); only thinking is routed.
+    * `structured`: the text is a document of content and calls (`structured_tools`), after any thinking.
 
     All give the same events for the same call: `BlockStart` of kind tool, `ToolInputDelta`s whose joined text
     is the argument text, `BlockStop`.
     """
     rows = markup_rows(markup, extra_tags)
     if engine == "structured":
-        thinking = [row for row in rows if row.kind == "thinking"]
-        router = route_tags(thinking, implicit_open=implicit_open, keep_in_code=keep_in_code)
-        return router | structured_tools(call_ids=call_ids)
+        # Thinking stands before the document; inside it, only its content is text in which markup counts.
+        thinking = [row._replace(only_at_start=True) for row in rows if row.kind == "thinking"]
+        before = route_tags(thinking, implicit_open=implicit_open)
+        return before | structured_tools(call_ids=call_ids) | route_tags(rows, keep_in_code=keep_in_code)
     return route_tags(
         rows,
         implicit_open=implicit_open,

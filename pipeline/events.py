@@ -218,6 +218,8 @@ class Unknown(Struct, frozen=True):
     payload: Any
 
 
-Delta: TypeAlias = MessageStart | BlockStart | TextDelta | ThinkingDelta | ToolInputDelta | ToolProgress | BlockStop | MessageStop
+Delta: TypeAlias = (
+    MessageStart | BlockStart | TextDelta | ThinkingDelta | ToolInputDelta | ToolProgress | BlockStop | MessageStop
+)
 Final: TypeAlias = Text | Thinking | ToolInvocation | ToolCompletion | Usage | TurnCompleted | StreamError | Unknown
 Event: TypeAlias = Delta | Final

@@ -1,21 +1,21 @@
 """A pipeline: the operators in force for a deployment, and the turns that run through them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from penstock.backends.reader import Payload
 from penstock.backends.registry import backend_named
+from penstock.compact import Formatter
 from penstock.events import Event
 from penstock.messages import MessageState
 from penstock.operators.clock import Clock
 from penstock.operators.coalesce import coalesce
 from penstock.operators.decode_utf8 import decode_utf8
 from penstock.operators.finalize import finalize
-from penstock.operators.frame import frame
 from penstock.operators.limit_silence import limit_silence
 from penstock.operators.normalize import normalize
 from penstock.operators.phase import phase
+from penstock.operators.read import read
 from penstock.operators.stage import Operator
 from penstock.operators.streaming_tool_calls import streaming_tool_calls
 from penstock.operators.tool_engine import tool_engine
@@ -35,6 +35,8 @@ class Pipeline:
     """The way from chunks to sinks, as configured. One value serves any number of turns, also at once.
 
     `extra_operators` are a deployment's own: they stand after `finalize`, before the window, and see every event.
+    `formatters` make a tool call's compact line, by tool name; they come before the built-in ones.
+    `on_backend_chosen` is told the name each time `auto` has found out whose stream it is.
     """
 
     def __init__(
@@ -43,12 +45,16 @@ class Pipeline:
         *,
         sinks: Sequence[Sink] = (),
         extra_operators: Sequence[Operator[Event, Event]] = (),
+        formatters: Mapping[str, Formatter] | None = None,
         clock: Clock | None = None,
+        on_backend_chosen: Callable[[str], object] | None = None,
     ) -> None:
         self.settings = settings or Settings()
         self.sinks = tuple(sinks)
         self._extra_operators = tuple(extra_operators)
+        self._formatters = formatters
         self._clock = clock
+        self._on_backend_chosen = on_backend_chosen
         if self.settings.backend != "auto":
             backend_named(self.settings.backend)
 
@@ -86,10 +92,12 @@ class Pipeline:
         settings = self.settings
         name = backend or settings.backend
         is_text = name != "auto" and backend_named(name).framing == "text"
-        framing: Operator[bytes | str, Payload] = (
-            decode_utf8() if is_text else frame(settings.max_record_bytes)  # type: ignore[assignment]
-        )
-        chain: Operator[Any, Event] = framing | normalize(name, message_ids)
+        chain: Operator[Any, Event]
+        if is_text:
+            chain = decode_utf8() | normalize(name, message_ids)
+        else:
+            limit, on_chosen = settings.max_record_bytes, self._on_backend_chosen
+            chain = read(name, message_ids, max_payload_bytes=limit, on_chosen=on_chosen)
         if settings.first_chunk_timeout_s or settings.between_chunks_timeout_s:
             chain |= limit_silence(settings.first_chunk_timeout_s, settings.between_chunks_timeout_s)
         if settings.deltas != "delta":
@@ -117,9 +125,10 @@ class Pipeline:
         chain: Operator[Any, Any] = coalesce(settings.window_s)
         if settings.streaming_tool_events:
             chain |= streaming_tool_calls()
-        return (
-            chain | track_tools(heartbeat_s=settings.tool_heartbeat_s) | phase() | track_messages(state, notifies)
-        )
+        chain |= track_tools(self._formatters, heartbeat_s=settings.tool_heartbeat_s)
+        chain |= phase()
+        chain |= track_messages(state, notifies)
+        return chain
 
     def operator(self, backend: str | None = None) -> Operator[bytes | str, Event | Update]:
         """The whole way as one Rx operator, for people who build their own graph."""

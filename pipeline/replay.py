@@ -16,13 +16,13 @@ __all__ = ["replay"]
 async def replay(
     turn: Turn, path: str | Path, *, backend: str | None = None, speed: Speed = 1.0, clock: Clock | None = None
 ) -> None:
-    """Play a recording (or any file of a stream, see `penstock.sources.recording`) as the rounds and tools of `turn`.
+    """Play a recording, or any file of a stream (`penstock.sources.recording`), as the rounds and tools of `turn`.
 
     The chunks between two marks are one round; what tools did comes from the marks. Ends early when the turn does.
     """
     calls: dict[str, ToolInvocation] = {}
     async with aclosing(steps(path, speed=speed, clock=clock)) as played:
-        step = await anext(played, Step(0.0))
+        step: Step | None = await anext(played, Step(0.0))  # an empty file is a round without an answer
         try:
             while step is not None:
                 if step.mark is None:

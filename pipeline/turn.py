@@ -2,20 +2,21 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from penstock.backends.reader import Reader
 from penstock.backends.writer import numbered_ids
-from penstock.errors import PenstockError, TurnClosed
+from penstock.errors import PenstockError, SourceFailed, TurnClosed
 from penstock.events import Event, StreamError, ToolInvocation, TurnCompleted, Usage
 from penstock.messages import Messages, MessageState
 from penstock.operators.clock import Clock, LoopClock
 from penstock.operators.coalesce import Coalesce
 from penstock.operators.gate import Gate
-from penstock.operators.stage import Chain
+from penstock.operators.read import Read
+from penstock.operators.stage import Chain, Stage
 from penstock.reply import CollectReply, Reply, TurnResult, total_usage
 from penstock.sinks.delivery import Delivery
 from penstock.sinks.sink import Item, Sink
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Round", "Turn"]
 
+_MAX_WAITING_BYTES = 64 * 1024
+
 
 class Round:
     """One model call of a turn, pushed by hand: `feed` chunks, then `finish`. `Turn.round` does it for a source."""
@@ -38,11 +41,14 @@ class Round:
         stages = [make() for make in turn.pipeline.reading(backend, turn.message_ids).make]
         self._chain: Chain[Any, Any] = Chain([*stages, self._collect])
         self._chain.connect(turn._events.feed, turn.clock, turn._alarm)
-        self._reader = next(stage for stage in stages if isinstance(stage, Reader))
+        self._reader = next(_readers(stages))
         self._collect.on_stall = self._interrupt
         self._task: asyncio.Task[Any] | None = None
         self._is_interrupted = False
         self._is_over = False
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._cancel_timer: Callable[[], object] | None = None
         self.is_stopped = False
         self.chunks = 0
 
@@ -61,6 +67,8 @@ class Round:
                 self.stop()
                 self.finish()
                 raise
+        except SourceFailed as error:
+            self.fail(StreamError("source_failed", str(error), retryable=True))
         except PenstockError:
             raise
         except Exception as error:
@@ -70,13 +78,43 @@ class Round:
         return self.finish()
 
     def feed(self, chunk: Chunk) -> None:
-        """Push one chunk: raw bytes or text, or a record that is parsed already."""
-        self._turn._gate.run(self._push, chunk)
+        """Push one chunk: raw bytes or text, or a record that is parsed already.
+
+        While the window is closed, nothing could be shown: bytes that arrive then wait, unread, until it opens or
+        there are many of them, and are read in one go. Called from the turn's own thread.
+        """
+        self.chunks += 1
+        waiting = self._waiting
+        if type(chunk) is bytes and (waiting or self._turn._coalesce.closed_for_s > 0):
+            if not waiting:
+                self._cancel_timer = self._turn.clock.call_later(self._turn._coalesce.closed_for_s, self._open)
+            waiting.append(chunk)
+            self._waiting_bytes += len(chunk)
+            if self._waiting_bytes >= _MAX_WAITING_BYTES:
+                self.catch_up()
+        else:
+            self.catch_up()
+            self._turn._gate.run(self._push, chunk)
+
+    def _open(self) -> None:
+        """The window opens: read what waits, and show all of it at once."""
+        self.catch_up()
+        self._turn._gate.run(self._turn._coalesce.flush)
+
+    def catch_up(self) -> None:
+        """Read what has arrived and waits, now."""
+        if self._cancel_timer is not None:
+            self._cancel_timer()
+            self._cancel_timer = None
+        if self._waiting:
+            chunk = b"".join(self._waiting)
+            self._waiting.clear()
+            self._waiting_bytes = 0
+            self._turn._gate.run(self._push, chunk)
 
     def _push(self, chunk: Chunk) -> None:
         if self._is_over:
             return
-        self.chunks += 1
         if type(chunk) is dict:
             self._reader.feed(chunk)
         else:
@@ -96,10 +134,12 @@ class Round:
 
     def fail(self, error: StreamError) -> None:
         """The source broke: say so in its place, after everything that arrived."""
+        self.catch_up()
         self._turn._gate.run(self._end, error)
 
     def finish(self) -> Reply:
         """The input is over: everything held is delivered, everything open is closed."""
+        self.catch_up()
         self._turn._gate.run(self._end, None)
         return self._collect.reply
 
@@ -112,6 +152,14 @@ class Round:
         self._chain.finish()
         self._chain.release()
         self._turn._round_ended(self, self._collect.reply)
+
+
+def _readers(stages: Iterable[Stage[Any, Any]]) -> Iterator[Reader]:
+    for stage in stages:
+        if isinstance(stage, Read):
+            yield stage.reader
+        elif isinstance(stage, Reader):
+            yield stage
 
 
 def _current_task() -> asyncio.Task[Any] | None:
@@ -207,6 +255,8 @@ class Turn:
         if not self._is_ended:
             self._stop_reason = self._stop_reason or reason
             self.stop()
+            for round_ in self._open_rounds:
+                round_.catch_up()
             self._gate.run(self._end)
 
     def stop(self) -> None:
@@ -231,6 +281,8 @@ class Turn:
     def messages(self) -> Messages:
         """The conversation as it is now, everything that has arrived included."""
         if not self._is_ended:
+            for round_ in self._open_rounds:
+                round_.catch_up()
             self._gate.run(self._coalesce.flush)
         return self._state.messages
 

@@ -1,10 +1,10 @@
-"""Which way of showing suits the place: decided once, from what can be known, by a function without side effects."""
+"""Which way of showing suits the place: decided from what can be known, by a function without side effects."""
 
 import os
 import stat
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TextIO
 
 from penstock.sinks.sink import Sink
@@ -71,7 +71,9 @@ def choose(place: Place) -> Look:
     environment = place.environment
     terminal = environment.get("TERM", "" if not place.is_windows else "windows").lower()
     is_forced = environment.get("FORCE_COLOR", "") not in ("", "0", "false")
-    has_color = is_forced or (not environment.get("NO_COLOR") and environment.get("FORCE_COLOR") not in ("0", "false"))
+    has_color = is_forced or (
+        not environment.get("NO_COLOR") and environment.get("FORCE_COLOR") not in ("0", "false")
+    )
     has_unicode = _encodes("✓•─⠋…", place.encoding)
     if not place.is_terminal and not is_forced:
         status: Literal["none", "until_text", "all_along"] = "none"
@@ -101,7 +103,8 @@ def output_sinks(output: TextIO | None = None, status: TextIO | None = None, **o
         return [TerminalSink(output, look=look, **options)]
     if look.status == "none":
         return [TextSink(output)]
-    return [TextSink(output), TerminalSink(status, look=look, rounds="none", **options)]
+    live = replace(look, form="terminal", is_live=True)
+    return [TextSink(output), TerminalSink(status, look=live, rounds="none", keys=False)]
 
 
 def _is_terminal(stream: TextIO) -> bool:

@@ -1,4 +1,4 @@
-"""Text of a model made safe for a terminal: nothing in it can move the cursor, change a mode or reach the clipboard.
+"""A model's text made safe for a terminal: nothing in it can move the cursor, change a mode, reach the clipboard.
 
 What a model or a tool prints is data, and a terminal takes part of it for commands (CWE-150). What becomes of it:
 

@@ -15,8 +15,8 @@ class TextSink(Sink):
     """Writes the assistant's text as it streams: no escape codes, no carriage returns, no status.
 
     What is written stays, so every round's text stands once, in order: where a later round (or a text that takes
-    the place of an earlier one) begins, a blank line comes first, and the whole ends in one line feed. A final message
-    that the end of the turn names, and that was not the last round's text, follows in the same way.
+    the place of an earlier one) begins, a blank line comes first, and the whole ends in one line feed. A final
+    message that the end of the turn names, and that was not the last round's text, follows in the same way.
 
     Standard output unless a stream is given. A character that its encoding lacks is replaced, never an error. A
     reader that has gone away (`BrokenPipeError`) is for the caller to handle.

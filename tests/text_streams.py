@@ -31,7 +31,7 @@ def text_message(*pieces: str) -> list[Event]:
 
 
 def said(events: Iterable[Any]) -> Said:
-    """What the events say, block by block: `("text", …)`, `("thinking", …)`, `("tool", name, arguments)`, `("error", code)`."""
+    """What the events say, block by block: `("text", …)`, `("tool", name, arguments)`, `("error", code)` …"""
     out: Said = []
     for event in events:
         match event:

@@ -6,7 +6,7 @@ ones; the turn ends with the answer to `session/prompt` (version 1) or the state
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from penstock.backends.acp_calls import CallSnapshot, plain_text
@@ -14,7 +14,7 @@ from penstock.backends.fields import count, fields, text
 from penstock.backends.reader import Backend, Reader, Record
 from penstock.backends.trouble import trouble
 from penstock.backends.writer import Block
-from penstock.events import Text, TextDelta, Thinking, ThinkingDelta, ToolCompletion, ToolProgress, Usage
+from penstock.events import BlockKind, Text, TextDelta, Thinking, ThinkingDelta, ToolCompletion, ToolProgress, Usage
 
 __all__ = ["BACKEND"]
 
@@ -52,7 +52,8 @@ class AcpReader(Reader):
         self._session = ""
         self._is_replay = False
         self._is_after_call = False
-        self._ids = {"text": "", "thinking": ""}
+        self._ids: dict[BlockKind, str] = {"text": "", "thinking": ""}
+        self._used_ids: set[str] = set()
         self._said: dict[str, tuple[Block, str]] = {}
         self._calls: dict[str, CallSnapshot] = {}
         self._cost = 0.0
@@ -112,35 +113,36 @@ class AcpReader(Reader):
     # ── what the agent says ──────────────────────────────────────────────────────────────────────────────
 
     def _message_chunk(self, update: Record) -> None:
-        if self._begin("text", update):
-            self.writer.text(plain_text(update.get("content")))
-            self._remember(update)
+        self._say("text", update)
 
     def _thought_chunk(self, update: Record) -> None:
-        if self._begin("thinking", update):
-            self.writer.thinking(plain_text(update.get("content")))
-            self._remember(update)
+        self._say("thinking", update)
 
-    def _begin(self, kind: str, update: Record) -> bool:
-        """Open the message the chunk belongs to; says whether there is something to say."""
-        if not plain_text(update.get("content")):
-            return False
+    def _say(self, kind: BlockKind, update: Record) -> None:
+        piece = plain_text(update.get("content"))
+        if not piece:
+            return
         message_id = text(update.get("messageId"))
-        known = self._ids[kind]
-        if self._is_after_call if not message_id else bool(known) and known != message_id:
+        writer = self.writer
+        if message_id:
+            if self._ids[kind] not in ("", message_id):
+                self._stop()
+        elif self._is_after_call:
             self._stop()
-        if not self.writer.is_open:
+        if not writer.is_open:
             self.is_completed = False
             self._ids = {"text": "", "thinking": ""}
-            self.writer.start(message_id)
+            writer.start("" if message_id in self._used_ids else message_id)
+            self._used_ids.add(message_id)
         self._is_after_call = False
-        self._ids[kind] = message_id
-        return True
-
-    def _remember(self, update: Record) -> None:
-        message_id, block = text(update.get("messageId")), self.writer.running
-        if message_id and block is not None:
-            self._said[message_id] = (block, self.writer.message_id)
+        if kind == "text":
+            writer.text(piece)
+        else:
+            writer.thinking(piece)
+        if message_id:
+            self._ids[kind] = message_id
+            if writer.running is not None:
+                self._said[message_id] = (writer.running, writer.message_id)
 
     def _whole_message(self, update: Record) -> None:
         """All of a message at once: in place of what was said under its id, or to be continued by chunks."""
@@ -149,7 +151,7 @@ class AcpReader(Reader):
         known = self._said.get(text(update.get("messageId")))
         if known is None:
             is_thought = (update.get("sessionUpdate") or update.get("type")) == "agent_thought"
-            (self._thought_chunk if is_thought else self._message_chunk)(update)
+            self._say("thinking" if is_thought else "text", update)
             return
         block, message_id = known
         whole = plain_text(update["content"])
@@ -268,9 +270,12 @@ class AcpReader(Reader):
         self.complete(stop_reason)
 
 
-@cache
+@lru_cache(maxsize=256)
 def _snake_case(kind: str) -> str:
     return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", kind).lower()
+
+
+ANSWERS = {"agentCapabilities", "error", "sessionId", "stopReason"}
 
 
 def recognize(record: Record) -> bool:
@@ -278,10 +283,8 @@ def recognize(record: Record) -> bool:
     method = record.get("method")
     if type(method) is str:
         return method.startswith("session/") or ("jsonrpc" in record and method.startswith(("fs/", "terminal/")))
-    result = fields(record.get("result"))
-    return "jsonrpc" in record and (
-        "stopReason" in result or "agentCapabilities" in result or "sessionId" in result
-    )
+    answer = fields(record.get("result")) or record
+    return "jsonrpc" in record and not ANSWERS.isdisjoint(answer)
 
 
 BACKEND = Backend(

@@ -63,7 +63,7 @@ class AnthropicReader(Reader):
     def _read_delta(self, record: Record) -> None:
         try:
             is_known = self._message.read_delta(msgspec.convert(record, DeltaEvent))
-        except msgspec.ValidationError:
+        except ValueError:
             is_known = False
         if not is_known:
             self.unknown(record)
@@ -91,7 +91,7 @@ class AnthropicReader(Reader):
 
 def recognize(record: Record) -> bool:
     """A message event by its `type`, a whole `message`, or an `error` as this API words it."""
-    kind = record.get("type")
+    kind = text(record.get("type"))
     if kind == "error":
         error = fields(record.get("error"))
         return (

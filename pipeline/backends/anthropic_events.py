@@ -3,11 +3,10 @@
 from typing import Any
 
 import msgspec
-import orjson
 
 from penstock.backends.fields import count, elements, fields, text
 from penstock.backends.reader import Record
-from penstock.backends.writer import Block, MessageWriter
+from penstock.backends.writer import Block, MessageWriter, argument_text
 from penstock.events import BlockKind, StreamError, Text, Thinking, ToolCompletion, ToolInvocation, Usage
 
 __all__ = ["DeltaEvent", "MessageEvents", "result_output", "usage_of"]
@@ -233,7 +232,7 @@ class MessageEvents:
         block = self.writer.blocks.get(index)
         whole = self._inputs.pop(index, None)
         if block is not None and block.is_open and whole is not None and not block.has_content:
-            self.writer.write(block, orjson.dumps(whole).decode())
+            self.writer.write(block, argument_text(whole))
         self.writer.close(index)
 
 

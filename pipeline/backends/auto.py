@@ -45,6 +45,8 @@ class AutoReader(Reader):
     def feed(self, item: Payload) -> None:
         if self._reader is not None:
             self._reader.feed(item)
+        elif isinstance(item, StreamError):
+            super().feed(item)
         elif not self.is_completed:
             self._consider(item)
 
@@ -85,14 +87,18 @@ class AutoReader(Reader):
         self._held.clear()
         self.fail(StreamError("unknown_format", message))
 
+    def repeats(self, payload: bytes) -> tuple[int, int, Callable[[str], object]] | None:
+        return None if self._reader is None else self._reader.repeats(payload)
+
     def settle(self) -> None:
         if self._reader is not None:
             self._reader.settle()
 
     def finish(self) -> None:
         if self._reader is not None:
+            self._reader.is_stopped = self.is_stopped
             self._reader.finish()
-        elif self._held:
+        elif self._held and not self.is_stopped:
             self._give_up()
         else:
             super().finish()

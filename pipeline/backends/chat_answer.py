@@ -3,10 +3,9 @@
 from typing import Any
 
 import msgspec
-import orjson
 
 from penstock.backends.fields import fields, text
-from penstock.backends.writer import Block, MessageWriter, parsed_arguments
+from penstock.backends.writer import Block, MessageWriter, argument_text, parsed_arguments
 from penstock.events import ToolCompletion
 
 __all__ = ["Answer", "Delta", "Function", "ToolCall"]
@@ -16,12 +15,12 @@ class Function(msgspec.Struct):
     name: str | None = None
     arguments: Any = None
 
-    def argument_text(self) -> str:
+    def text(self) -> str:
         """The arguments as text; some servers send the object itself."""
         arguments = self.arguments
         if isinstance(arguments, str):
             return arguments
-        return "" if arguments is None else orjson.dumps(arguments).decode()
+        return "" if arguments is None else argument_text(arguments)
 
 
 class ToolCall(msgspec.Struct):
@@ -124,6 +123,24 @@ class Answer:
         for tool in delta.executed_tools or ():
             self._executed(fields(tool))
 
+    def only_piece(self, delta: Delta) -> tuple[str, Block | None]:
+        """The key of the one piece that `delta` brought, and the block it went to; none, if it brought more."""
+        running = self.writer.running
+        if type(delta.content) is str and delta.content and delta == Delta(content=delta.content):
+            return "content", running
+        nothing = delta.content if delta.content == "" else None
+        for name in ("reasoning_content", "reasoning"):
+            if getattr(delta, name) and delta == Delta(**{"content": nothing, name: getattr(delta, name)}):
+                return name, running
+        fragment = delta.tool_calls[0] if delta.tool_calls else ToolCall()
+        function = fragment.function or Function()
+        call = self._by_index.get(fragment.index) if fragment.index is not None else None
+        if call is not None and call.block is not None and type(function.arguments) is str:
+            bare = ToolCall(index=fragment.index, function=Function(arguments=function.arguments))
+            if delta == Delta(content=nothing, tool_calls=[bare]):
+                return "arguments", call.block
+        return "", None
+
     def add_whole(self, message: Delta) -> None:
         """Add a reply that was not streamed."""
         writer = self.writer
@@ -134,21 +151,25 @@ class Answer:
         writer.whole_text(message.refusal or "", is_refusal=True)
         for number, call in enumerate(message.calls()):
             function = call.function or Function()
-            value, is_malformed = parsed_arguments(function.argument_text())
+            value, is_malformed = parsed_arguments(function.text())
             writer.whole_tool(call.id or self._own_id(number), function.name or "", value, is_malformed)
         for tool in message.executed_tools or ():
             self._executed(fields(tool))
 
     def finish(self, stop_reason: str) -> None:
-        """The choice is complete; a call whose name never came is written without one."""
+        """The choice is complete."""
         self.stop_reason = stop_reason
-        for call in self._calls:
-            if call.block is None:
-                self._open(call)
+        self.release_calls()
         self._calls.clear()
         self._by_id.clear()
         self._by_index.clear()
         self.writer.stop(stop_reason)
+
+    def release_calls(self) -> None:
+        """Write the calls whose name has not come, without one: it will not come any more."""
+        for call in self._calls:
+            if call.block is None:
+                self._open(call)
 
     def _sign(self, signature: str) -> None:
         if self._thought is not None and not self._thought.signature:
@@ -159,7 +180,7 @@ class Answer:
     def _call_tool(self, fragment: ToolCall) -> None:
         call = self._call_of(fragment)
         function = fragment.function or Function()
-        arguments = function.argument_text()
+        arguments = function.text()
         if call.block is not None:
             self.writer.write(call.block, arguments)
             return

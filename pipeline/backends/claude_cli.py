@@ -104,7 +104,7 @@ class ClaudeCliReader(Reader):
         elif event.get("type") == "content_block_delta":
             try:
                 is_known = conversation.read_delta(msgspec.convert(event, DeltaEvent))
-            except msgspec.ValidationError:
+            except ValueError:
                 is_known = False
             if not is_known:
                 self.unknown(record)

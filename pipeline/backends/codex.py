@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import orjson
 from msgspec.structs import replace
 
-from penstock.backends.codex_items import tool_item
+from penstock.backends.codex_items import ToolItem, tool_item
 from penstock.backends.fields import fields, text
 from penstock.backends.reader import Reader, Record
 from penstock.backends.trouble import trouble
@@ -41,26 +41,13 @@ class CodexReader(Reader):
 
     def tool_started(self, item: Record) -> bool:
         """A tool's item as it stands now, whole; says whether it is a tool's at all."""
-        tool = tool_item(item)
-        if tool is None:
-            return False
-        call_id = text(item.get("id"))
-        known = self._calls.get(call_id)
-        if known is None:
-            self.begin()
-            call = self.voice.whole_tool(call_id, tool.name, tool.input or {}, is_server_side=True)
-            self._calls[call_id] = call
-        elif tool.input and tool.input != known.input:
-            self._calls[call_id] = replace(known, input=tool.input)
-            self.tell(self._calls[call_id])
-        return True
+        return self._tool(item) is not None
 
     def tool_completed(self, item: Record) -> bool:
         """A tool's finished item; says whether it is a tool's at all."""
-        if not self.tool_started(item):
+        tool = self._tool(item)
+        if tool is None:
             return False
-        tool = tool_item(item)
-        assert tool is not None
         call = self._calls.pop(text(item.get("id")))
         voice = self.voice
         if not any(block.is_open for block in voice.blocks.values()):
@@ -71,6 +58,21 @@ class CodexReader(Reader):
             )
         )
         return True
+
+    def _tool(self, item: Record) -> ToolItem | None:
+        tool = tool_item(item)
+        if tool is None:
+            return None
+        call_id = text(item.get("id"))
+        known = self._calls.get(call_id)
+        if known is None:
+            self.begin()
+            call = self.voice.whole_tool(call_id, tool.name, tool.input or {}, is_server_side=True)
+            self._calls[call_id] = call
+        elif tool.input and tool.input != known.input:
+            self._calls[call_id] = replace(known, input=tool.input)
+            self.tell(self._calls[call_id])
+        return tool
 
     # ── errors ───────────────────────────────────────────────────────────────────────────────────────────
 

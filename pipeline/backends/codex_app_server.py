@@ -108,13 +108,13 @@ class CodexAppServerReader(CodexReader):
     # ── what the model says ──────────────────────────────────────────────────────────────────────────────
 
     def _message_delta(self, params: Record) -> None:
-        self._piece("text", params.get("itemId"), params)
+        self._piece("text", text(params.get("itemId")), params)
 
     def _summary_delta(self, params: Record) -> None:
-        self._piece("thinking", (params.get("itemId"), "summary", params.get("summaryIndex")), params)
+        self._piece("thinking", (text(params.get("itemId")), "summary", count(params.get("summaryIndex"))), params)
 
     def _thought_delta(self, params: Record) -> None:
-        self._piece("thinking", (params.get("itemId"), "content", params.get("contentIndex")), params)
+        self._piece("thinking", (text(params.get("itemId")), "content", count(params.get("contentIndex"))), params)
 
     def _piece(self, kind: BlockKind, key: Hashable, params: Record) -> None:
         piece = params.get("delta")
@@ -256,7 +256,8 @@ def recognize(record: Record) -> bool:
     if type(method) is str:
         family, slash, _ = method.partition("/")
         return slash == "/" and family in FAMILIES and type(record.get("params")) is dict
-    return "id" in record and "codexHome" in fields(record.get("result"))
+    is_refusal = count(fields(record.get("error")).get("code")) < 0
+    return "id" in record and (is_refusal or "codexHome" in fields(record.get("result")))
 
 
 BACKEND = Backend(

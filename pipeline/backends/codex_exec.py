@@ -78,7 +78,7 @@ TYPES = {"thread.started", "turn.started", "turn.completed", "turn.failed"}
 
 def recognize(record: Record) -> bool:
     """Threads, turns and items with a dot in the type; or the older envelope."""
-    kind = record.get("type")
+    kind = text(record.get("type"))
     if kind in TYPES:
         return True
     if kind in ("item.started", "item.updated", "item.completed"):

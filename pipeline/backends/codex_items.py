@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from penstock.backends.fields import fields, text
@@ -22,7 +22,7 @@ class ToolItem(NamedTuple):
     is_error: bool
 
 
-@cache
+@lru_cache(maxsize=512)
 def snake_case(name: str) -> str:
     """`commandExecution` as `command_execution`."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
@@ -38,7 +38,7 @@ def tool_item(item: Record) -> ToolItem | None:
     name, arguments, output = describe(kind, plain)
     exit_code = plain.get("exit_code")
     is_error = (
-        plain.get("status") in FAILED
+        text(plain.get("status")) in FAILED
         or (type(exit_code) is int and exit_code != 0)
         or bool(plain.get("error"))
         or plain.get("success") is False

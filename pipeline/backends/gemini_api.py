@@ -120,6 +120,7 @@ class Candidate:
         self.finish_reason = reason
         if reason == "STOP":
             self.end_call()
+        self._growing = None
         self.writer.stop(reason)
 
 
@@ -132,7 +133,8 @@ class GeminiApiReader(Reader):
         super().__init__(message_ids)
         self._candidates: dict[int, Candidate] = {}
         self._response_id = ""
-        self._usage: Usage | None = None
+        self._used_ids: set[tuple[int, str]] = set()
+        self._usage: Record = {}
 
     def read(self, record: Record) -> None:
         record = fields(record.get("response")) or record  # as some of Google's own gateways wrap it
@@ -151,7 +153,9 @@ class GeminiApiReader(Reader):
         self._response_id = response_id
         for candidate in elements(candidates):
             self._candidate(fields(candidate), record)
-        self._count(fields(record.get("usageMetadata")))
+        usage = fields(record.get("usageMetadata"))
+        if "promptTokenCount" in usage or "candidatesTokenCount" in usage:
+            self._usage = usage  # the counts so far
         if not self._candidates and feedback.get("blockReason"):
             reason = text(feedback["blockReason"])
             self.fail(StreamError("refused", text(feedback.get("blockReasonMessage")) or f"the prompt: {reason}"))
@@ -159,13 +163,15 @@ class GeminiApiReader(Reader):
     def _candidate(self, candidate: Record, record: Record) -> None:
         index = count(candidate.get("index"))
         writer = self.speaker(f"choice-{index}" if index else "")
+        parts = elements(fields(candidate.get("content")).get("parts"))
         answer = self._candidates.get(index)
         if answer is None:
             answer = self._candidates[index] = Candidate(writer)
             self.is_completed = False
-        if not writer.is_open and not answer.finish_reason:
-            writer.start(self._response_id, text(record.get("modelVersion")))
-        for part in elements(fields(candidate.get("content")).get("parts")):
+            writer.start(self._unused_id(index), text(record.get("modelVersion")))
+        elif answer.finish_reason and any(part != {"text": ""} for part in parts):
+            answer = self._candidates[index] = Candidate(writer)  # it had finished, and yet goes on
+        for part in parts:
             if not answer.add(fields(part)):
                 self.unknown(part)
         reason = text(candidate.get("finishReason"))
@@ -174,38 +180,45 @@ class GeminiApiReader(Reader):
                 self.tell(StreamError("malformed_tool_call", text(candidate.get("finishMessage")), is_fatal=False))
             answer.finish(reason)
 
-    def _count(self, usage: Record) -> None:
-        """The counts so far; thoughts and what tools put into the prompt are counted apart."""
-        if "promptTokenCount" in usage or "candidatesTokenCount" in usage:
-            thoughts = count(usage.get("thoughtsTokenCount"))
-            self._usage = Usage(
-                count(usage.get("promptTokenCount")) + count(usage.get("toolUsePromptTokenCount")),
-                count(usage.get("candidatesTokenCount")) + thoughts,
-                count(usage.get("cachedContentTokenCount")),
-                reasoning_tokens=thoughts,
-                message_id=self.writer.message_id,
-            )
+    def _unused_id(self, index: int) -> str:
+        """The response's id, unless an earlier message had it: there is no going back to that one."""
+        used = (index, self._response_id)
+        if used in self._used_ids:
+            return ""
+        self._used_ids.add(used)
+        return self._response_id
 
     def _is_under_way(self) -> bool:
         return any(not answer.finish_reason for answer in self._candidates.values())
 
     def _end(self) -> None:
         """The response is over, with whatever reason its first candidate gave."""
-        reason = next((answer.finish_reason for answer in self._candidates.values()), "")
-        self._candidates.clear()
-        self.complete(reason)
+        self.complete(next((answer.finish_reason for answer in self._candidates.values()), ""))
 
     def complete(self, stop_reason: str = "", final_message: str | None = None) -> None:
         self.close()
-        if self._usage is not None:
-            self.tell(self._usage)
-            self._usage = None
+        if self._usage:
+            self.tell(_counts(self._usage, self.writer.message_id))
+            self._usage = {}
+        self._candidates.clear()
         super().complete(stop_reason, final_message)
 
     def finish(self) -> None:
         if self._candidates and not self._is_under_way():
             self._end()
         super().finish()
+
+
+def _counts(usage: Record, message_id: str) -> Usage:
+    """Tokens as they are billed: thoughts, and what tools put into the prompt, are counted apart on the wire."""
+    thoughts = count(usage.get("thoughtsTokenCount"))
+    return Usage(
+        count(usage.get("promptTokenCount")) + count(usage.get("toolUsePromptTokenCount")),
+        count(usage.get("candidatesTokenCount")) + thoughts,
+        count(usage.get("cachedContentTokenCount")),
+        reasoning_tokens=thoughts,
+        message_id=message_id,
+    )
 
 
 def recognize(record: Record) -> bool:

@@ -136,7 +136,7 @@ TYPES = {"init", "message", "tool_use", "tool_result", "error", "result"}
 
 def recognize(record: Record) -> bool:
     """Every line has a `timestamp`, and by its type a key no other CLI puts beside that."""
-    kind = record.get("type")
+    kind = text(record.get("type"))
     if kind not in TYPES or "timestamp" not in record:
         return False
     return (

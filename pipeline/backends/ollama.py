@@ -34,7 +34,7 @@ class OllamaReader(Reader):
             self._without_message(record)
             return
         writer = self.writer
-        if not writer.is_open and record.get("done_reason") not in NO_ANSWER:
+        if not writer.is_open and text(record.get("done_reason")) not in NO_ANSWER:
             self.is_completed = False
             writer.start(model=text(record.get("model")))
         writer.thinking(text(message.get("thinking")))

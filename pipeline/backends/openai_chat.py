@@ -5,18 +5,18 @@ those (`penstock.backends.chat_answer`). A choice beyond the first is a conversa
 is, under `choice-1`, `choice-2`, …
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 import orjson
 
 from penstock.backends.chat_answer import Answer, Delta
-from penstock.backends.fields import count, fields
+from penstock.backends.fields import count, fields, string_span
 from penstock.backends.reader import Backend, Payload, Reader, Record
 from penstock.backends.trouble import trouble
 from penstock.backends.typed import TypedReader
-from penstock.events import Usage
+from penstock.events import StreamError, Usage
 
 __all__ = ["BACKEND", "OpenAIChatReader"]
 
@@ -90,6 +90,24 @@ class OpenAIChatReader(TypedReader[Chunk]):
                 self.writer.text(delta.content)
                 return
         self.read_shaped(chunk)
+
+    def repeats(self, payload: bytes) -> tuple[int, int, Callable[[str], object]] | None:
+        if self.is_completed or self._speaking is not self.writer or not self._main.has_begun:
+            return None
+        try:
+            chunk = self._later.decode(payload)
+        except ValueError:
+            return None
+        choice = chunk.choices[0] if chunk.choices else Choice()
+        if (
+            choice.delta is None
+            or choice.index
+            or chunk != Chunk(choices=[Choice(choice.delta, index=choice.index)])
+        ):
+            return None
+        key, block = self._main.only_piece(choice.delta)
+        span = string_span(payload, key)
+        return None if span is None or block is None else (*span, self.writer.sender(block))
 
     def read(self, record: Record) -> None:
         """A record that was parsed before, or one without choices: an error, or a count of tokens."""
@@ -187,6 +205,11 @@ class OpenAIChatReader(TypedReader[Chunk]):
             answer.finish(answer.stop_reason or "done")
         self.complete(self._main.stop_reason)
 
+    def break_off(self, error: StreamError) -> None:
+        for answer in self._answers.values():
+            answer.release_calls()
+        super().break_off(error)
+
     def complete(self, stop_reason: str = "", final_message: str | None = None) -> None:
         if not self.is_completed:
             self.close()
@@ -207,7 +230,8 @@ def recognize(record: Record) -> bool:
     choices = record.get("choices")
     if not isinstance(choices, list):
         error = fields(record.get("error"))
-        return "message" in error and "status" not in error and "type" not in record
+        is_rpc = count(error.get("code")) < 0
+        return "message" in error and "status" not in error and "type" not in record and not is_rpc
     if not choices:
         return str(record.get("object", "")).startswith("chat.completion") or "prompt_filter_results" in record
     return all(isinstance(choice, dict) and ("delta" in choice or "message" in choice) for choice in choices)

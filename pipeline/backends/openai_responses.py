@@ -9,11 +9,11 @@ import json
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
+import msgspec
 import orjson
-from msgspec.structs import replace
 
 from penstock.backends.fields import count, elements, fields, text
-from penstock.backends.reader import Backend, Reader, Record
+from penstock.backends.reader import Backend, Payload, Reader, Record
 from penstock.backends.responses_tools import is_tool_call, tool_call_item
 from penstock.backends.trouble import trouble
 from penstock.backends.writer import Block
@@ -47,10 +47,20 @@ FAMILIES = {
 """Events whose news, if they have any, come again in the item's `.done`."""
 
 
+class Delta(msgspec.Struct, gc=False):
+    """As much of an event as tells whether it is a piece of text."""
+
+    type: str
+    output_index: int
+    content_index: int
+    delta: str
+
+
 class OpenAIResponsesReader(Reader):
     """One response is one message and one turn; several in a row are several."""
 
     backend = "openai-responses"
+    _decoder = msgspec.json.Decoder(Delta)
 
     def __init__(self, message_ids: Iterator[str] | None = None) -> None:
         super().__init__(message_ids)
@@ -82,6 +92,18 @@ class OpenAIResponsesReader(Reader):
             "response.failed": self._end,
             "error": self._error,
         }
+
+    def feed(self, item: Payload) -> None:
+        try:
+            event = self._decoder.decode(item)  # type: ignore[arg-type]
+        except (ValueError, TypeError):
+            super().feed(item)
+            return
+        block = self.writer.blocks.get((event.output_index, "text", event.content_index))
+        if block is not None and block.is_open and event.type == "response.output_text.delta":
+            self.writer.write(block, event.delta)
+        else:
+            super().feed(item)
 
     def not_json(self, text: str, error: orjson.JSONDecodeError) -> Any:
         if text.strip() != "[DONE]":
@@ -227,17 +249,18 @@ class OpenAIResponsesReader(Reader):
         if item.get("status") == "incomplete":
             writer.close(index)  # no call: its arguments never became complete
             return
-        if index in self._quoted:
-            self._piece("tool", index, '"}')
+        if block is not None and block.is_open and index in self._quoted:
+            writer.write(block, '"}')
         tool = tool_call_item(item)
         call_id = text(item.get("call_id")) or (block.call_id if block is not None else text(item.get("id")))
         is_server_side = self._runs_itself(item, kind)
         if block is None:
             writer.whole_tool(call_id, tool.name, tool.input, tool.is_malformed, is_server_side)
         else:
-            call = ToolInvocation(call_id, tool.name, tool.input, block.index, writer.message_id)
-            call = replace(call, is_malformed=tool.is_malformed, is_server_side=is_server_side)
-            writer.copy(block, call)
+            place = (block.index, writer.message_id, "")
+            writer.copy(
+                block, ToolInvocation(call_id, tool.name, tool.input, *place, tool.is_malformed, is_server_side)
+            )
             writer.close(index)
         if kind == "tool_search_call":
             self._search_id = call_id  # its output is an item of its own, without the id
@@ -247,7 +270,7 @@ class OpenAIResponsesReader(Reader):
     def _runs_itself(self, item: Record, kind: str) -> bool:
         """Calls for the client have a `call_id`; xAI's own tools are custom ones that nobody declared."""
         if kind == "custom_tool_call" and self._custom_tools is not None:
-            return item.get("name") not in self._custom_tools
+            return text(item.get("name")) not in self._custom_tools
         return kind == "program" or not item.get("call_id")
 
     def _key(self, record: Record) -> Hashable:
@@ -271,13 +294,10 @@ class OpenAIResponsesReader(Reader):
         ):
             return
         self.is_completed = False
-        self._whole.clear()
-        self._quoted.clear()
-        self._keys.clear()
-        self._part = None
         tools = [fields(tool) for tool in elements(response.get("tools"))]
         custom = {text(tool.get("name")) for tool in tools if tool.get("type") == "custom"}
         self._custom_tools = custom if tools else None
+        self._forget()
         self.writer.start(response_id, text(response.get("model")))
 
     def _end(self, record: Record) -> None:
@@ -299,6 +319,17 @@ class OpenAIResponsesReader(Reader):
         if usage is not None:
             self.tell(usage)
         self.complete(reason)
+
+    def complete(self, stop_reason: str = "", final_message: str | None = None) -> None:
+        super().complete(stop_reason, final_message)
+        self._forget()
+
+    def _forget(self) -> None:
+        """What is known of the items of one response says nothing about the next."""
+        self._whole.clear()
+        self._quoted.clear()
+        self._keys.clear()
+        self._part = None
 
     def _error(self, record: Record) -> None:
         """Reported here, and not again by the `response.failed` that commonly follows."""

@@ -121,6 +121,14 @@ class Reader(Stage[Payload, Event]):
     def read(self, record: Record) -> None:
         raise NotImplementedError
 
+    def repeats(self, payload: bytes) -> tuple[int, int, Callable[[str], object]] | None:
+        """Where the piece of text stands in a payload that was just read and was that piece and nothing else.
+
+        The span of the piece within its quotes, and what to call with the piece of a payload that is the same
+        around it: that must do exactly what reading the payload would. None, where there is no such piece.
+        """
+        return None
+
     def unknown(self, payload: Any) -> None:
         """Keep what nobody knows."""
         self.tell(Unknown(self.backend, payload))

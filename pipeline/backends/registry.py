@@ -10,13 +10,15 @@ Only the module of the backend that is asked for is imported. A built-in name ca
 """
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from penstock.backends.reader import Backend
 from penstock.errors import ConfigurationError, UnknownBackend
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["BUILT_IN", "all_backends", "backend_named", "backend_names"]
 
@@ -59,11 +61,13 @@ def all_backends() -> Iterator[Backend]:
 
 
 @cache
-def _brought() -> dict[str, EntryPoint]:
+def _brought() -> "dict[str, EntryPoint]":
+    from importlib.metadata import entry_points  # slow to import, and rarely needed
+
     return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}
 
 
-def _load(entry: EntryPoint) -> Backend:
+def _load(entry: "EntryPoint") -> Backend:
     try:
         backend = entry.load()
     except Exception as error:
@@ -76,6 +80,8 @@ def _load(entry: EntryPoint) -> Backend:
 
 
 def _no_such(name: str) -> str:
+    from difflib import get_close_matches
+
     names = backend_names()
     near = get_close_matches(name.lower().replace("_", "-"), names, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""

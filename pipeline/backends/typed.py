@@ -36,7 +36,7 @@ class TypedReader(Reader, Generic[Shape]):
     def read(self, record: Record) -> None:
         try:
             shaped: Shape = msgspec.convert(record, self.shape)  # type: ignore[assignment]
-        except msgspec.ValidationError:
+        except ValueError:
             self.unknown(record)
             return
         self.read_shaped(shaped)

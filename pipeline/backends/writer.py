@@ -1,5 +1,6 @@
 """What every backend writes its messages with: balanced blocks, deltas merged by the chunk."""
 
+import json
 from collections.abc import Callable, Hashable, Iterator
 from itertools import count
 from typing import Any, Literal
@@ -21,7 +22,7 @@ from penstock.events import (
     ToolInvocation,
 )
 
-__all__ = ["Block", "MessageWriter", "numbered_ids", "parsed_arguments"]
+__all__ = ["Block", "MessageWriter", "argument_text", "mended", "numbered_ids", "parsed_arguments"]
 
 
 def numbered_ids() -> Iterator[str]:
@@ -37,6 +38,14 @@ def parsed_arguments(text: str) -> tuple[Any, bool]:
         return orjson.loads(text), False
     except orjson.JSONDecodeError:
         return text, True
+
+
+def argument_text(value: Any) -> str:
+    """A tool call's input, sent as a value, as the text it would have been streamed as."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # a number beyond 64 bits, half a surrogate pair
+        return json.dumps(value)
 
 
 def mended(text: str) -> str:
@@ -317,6 +326,24 @@ class MessageWriter:
         """Emit an event that is no delta, after the deltas held back for merging."""
         self.settle()
         self.emit(event)
+
+    def sender(self, block: Block) -> Callable[[str], object]:
+        """What adds pieces to an open block and emits them at once; good until anything else is written."""
+
+        def send(piece: str) -> None:
+            if self._held_block is not None or self.may_get_halves or kept is not None:
+                self.write(block, piece)
+                self.settle()
+            elif piece:
+                emit(kind(piece, *place))
+
+        kept = block.kept
+        emit = self.emit
+        kind: Any = {"text": TextDelta, "thinking": ThinkingDelta, "tool": ToolInputDelta}[block.kind]
+        place: tuple[int | str, ...] = (block.index, self.message_id, self.parent_call_id)
+        if block.kind == "tool":
+            place = (block.index, block.call_id, self.message_id, self.parent_call_id)
+        return send
 
     def settle(self) -> None:
         """Emit the held deltas of one block as one."""

@@ -1,4 +1,4 @@
-"""The command line. A command is a file here with `add(subparsers)` and `run(arguments)`, and a name in `COMMANDS`."""
+"""The command line. A command is a file with `add(subparsers)` and `run(arguments)`, and a name in `COMMANDS`."""
 
 import argparse
 import sys

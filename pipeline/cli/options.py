@@ -19,12 +19,14 @@ OUTPUTS = {
     "text": "exactly the visible text, no escape codes; the default elsewhere",
     "final": "the final message alone, at the end",
     "events": "every normalised event, one JSON object a line",
-    "updates": "the updates a screen needs (thinking, final_message_start, assistant, tool_block, completed), likewise",
+    "updates": "what a screen needs (thinking, final_message_start, assistant, tool_block, completed), likewise",
     "log": "structured log lines",
 }
 
 
-def add_command(subparsers: Subparsers, name: str, run: Any, summary: str, examples: str) -> argparse.ArgumentParser:
+def add_command(
+    subparsers: Subparsers, name: str, run: Any, summary: str, examples: str
+) -> argparse.ArgumentParser:
     """A command's parser: `summary` is what it does, in a sentence without a full stop."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=f"examples:\n{examples}"
@@ -36,21 +38,33 @@ def add_command(subparsers: Subparsers, name: str, run: Any, summary: str, examp
 def add_common(parser: argparse.ArgumentParser, backend: str = "auto") -> None:
     """`--backend`, `--markup`, `-o`, `--no-coalesce` and `-v`."""
     parser.add_argument(
-        "--backend", metavar="NAME", default=backend, help="whose stream it is: a name of `penstock backends`, or auto"
+        "--backend",
+        metavar="NAME",
+        default=backend,
+        help="whose stream it is: a name of `penstock backends`, or auto",
     )
     parser.add_argument(
         "--markup", metavar="FAMILY", help="the model family whose markup is taken out of the text; none leaves it"
     )
-    listed = "; ".join(f"{name}: {meaning}" for name, meaning in OUTPUTS.items())
-    parser.add_argument("-o", "--output", choices=OUTPUTS, metavar="OUTPUT", help=f"what is printed. {listed}")
-    parser.add_argument("--no-coalesce", action="store_true", help="pass every update on at once, without the 50 ms window")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say on standard error which backend was recognised")
+    parser.add_argument("-o", "--output", choices=OUTPUTS, metavar="OUTPUT", help="what is printed, see below")
+    listed = "\n".join(f"  {name:<9} {meaning}" for name, meaning in OUTPUTS.items())
+    parser.epilog = f"outputs:\n{listed}\n\n{parser.epilog}"
+    parser.add_argument(
+        "--no-coalesce", action="store_true", help="pass every update on at once, without the 50 ms window"
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="say on standard error which backend was recognised"
+    )
 
 
 def add_speed(parser: argparse.ArgumentParser) -> None:
     """`--speed`."""
     parser.add_argument(
-        "--speed", type=_speed, default=1.0, metavar="N|max", help="1 as it was (the default), 10 ten times as fast, max at once"
+        "--speed",
+        type=_speed,
+        default=1.0,
+        metavar="N|max",
+        help="1 as it was (the default), 10 ten times as fast, max at once",
     )
 
 

@@ -4,15 +4,16 @@ import asyncio
 import re
 import sys
 from collections.abc import Callable
-from typing import IO, Any, TextIO, cast
+from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
-from penstock.errors import UsageError
 from penstock.events import StreamError
 from penstock.one_line import one_line
 from penstock.sinks.sink import Item, Sink
 from penstock.updates import Completed
 
-__all__ = ["ErrorSink", "FinalSink", "Guarded", "default_output", "printing_sink"]
+__all__ = ["ErrorSink", "FinalSink", "Guarded", "printing_sinks"]
+
+Output: TypeAlias = Literal["terminal", "text", "final", "events", "updates", "log"]
 
 _ERROR_CELLS = 500
 _MAX_ERRORS = 20
@@ -59,7 +60,7 @@ class Guarded:
 
 
 class _JsonForTerminal(Guarded):
-    """JSON may hold C1 controls and DEL as they are, and a terminal would obey them; escaped, it is the same JSON."""
+    """JSON may hold C1 controls as they are, and a terminal would obey them; escaped, it is the same JSON."""
 
     def write(self, data: bytes) -> int:
         return super().write(_CONTROL.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), data))
@@ -86,17 +87,21 @@ class FinalSink(Sink):
 
 
 class ErrorSink(Sink):
-    """Trouble inside the stream, one line each on standard error; where a display is live, after it is over."""
+    """Trouble inside the stream, one line each on standard error.
+
+    Where a display is live it `waits` until that is over, and `skips_fatal` trouble that is shown there already.
+    """
 
     accepts = frozenset({StreamError})
 
-    def __init__(self, waits: bool) -> None:
+    def __init__(self, *, waits: bool = False, skips_fatal: bool = False) -> None:
         self._waits = waits
+        self._skips_fatal = skips_fatal
         self._lines: list[str] = []
         self._count = 0
 
     def on_next(self, item: Item) -> None:
-        if not isinstance(item, StreamError):
+        if not isinstance(item, StreamError) or (item.is_fatal and self._skips_fatal):
             return
         self._count += 1
         if self._count <= _MAX_ERRORS:
@@ -118,36 +123,32 @@ def _tell(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def default_output() -> str:
-    """What is printed where nobody asked for something."""
-    return "terminal" if sys.stdout.isatty() else "text"
+def printing_sinks(output: Output | None, on_failure: Callable[[OSError], object]) -> list[Sink]:
+    """The sinks that print what `-o` asks for to standard output; without it, what suits the place."""
+    if output == "events" or output == "updates" or output == "log":
+        make = _JsonForTerminal if sys.stdout.isatty() else Guarded
+        lines = cast(BinaryIO, make(sys.stdout.buffer, on_failure))
+        if output == "log":
+            return [_log_sink(lines)]
+        from penstock.sinks.jsonl import JsonlSink
+
+        return [JsonlSink(lines, output), ErrorSink()]
+    stream = cast(TextIO, Guarded(sys.stdout, on_failure))
+    if output == "final":
+        return [FinalSink(stream), ErrorSink()]
+    if output == "text":
+        from penstock.sinks.text import TextSink
+
+        return [TextSink(stream), ErrorSink()]
+    from penstock.sinks.choose import output_sinks
+    from penstock.sinks.terminal import TerminalSink
+
+    sinks = [TerminalSink(stream)] if output == "terminal" else output_sinks(stream)
+    is_shown = isinstance(sinks[0], TerminalSink) and sys.stderr.isatty()
+    return [*sinks, ErrorSink(waits=True, skips_fatal=is_shown)]
 
 
-def printing_sink(output: str, on_failure: Callable[[OSError], object]) -> Sink:
-    """The sink that prints what `-o` asks for to standard output."""
-    if output in ("text", "final", "terminal"):
-        stream = cast(TextIO, Guarded(sys.stdout, on_failure))
-        if output == "final":
-            return FinalSink(stream)
-        if output == "text":
-            from penstock.sinks.text import TextSink
-
-            return TextSink(stream)
-        from penstock.sinks.terminal import TerminalSink
-
-        return TerminalSink(stream)
-    make = _JsonForTerminal if sys.stdout.isatty() else Guarded
-    lines = cast(IO[bytes], make(sys.stdout.buffer, on_failure))
-    if output == "log":
-        return _log_sink(lines)
-    from penstock.sinks.jsonl import JsonlSink
-
-    if output in ("events", "updates"):
-        return JsonlSink(lines, output)
-    raise UsageError(f"no output is called {output!r}")
-
-
-def _log_sink(lines: IO[bytes]) -> Sink:
+def _log_sink(lines: BinaryIO) -> Sink:
     import orjson
     import structlog
 

@@ -16,7 +16,9 @@ A file without timing (raw server-sent events, JSON lines, a JSON array, text) p
 
 
 def add(subparsers: Subparsers) -> None:
-    parser = add_command(subparsers, "replay", run, "play a recording, or any file of a stream, once more", EXAMPLES)
+    parser = add_command(
+        subparsers, "replay", run, "play a recording, or any file of a stream, once more", EXAMPLES
+    )
     parser.add_argument("file", metavar="FILE", help="what `penstock record` wrote, or the raw bytes of a stream")
     add_common(parser)
     add_speed(parser)

@@ -17,14 +17,18 @@ EXAMPLES = """\
   penstock run --backend codex-exec -o final -- codex exec --json "…"
   curl -sN https://…/v1/chat/completions -d @request.json | penstock run
 
-The program's standard input is this one's, unless that is a terminal. Its standard error is kept apart, and its end is
-told where the program fails. An interrupt ends the program; what it had said is kept.
+The program's standard input is this one's, unless that is a terminal. Its standard error is kept apart,
+and the end of it told where the program fails. An interrupt ends the program; what it had said is kept.
 """
 
 
 def add(subparsers: Subparsers) -> None:
     parser = add_command(
-        subparsers, "run", run, "show the output of an agent, from its program or from standard input, live", EXAMPLES
+        subparsers,
+        "run",
+        run,
+        "show the output of an agent, from its program or from standard input, live",
+        EXAMPLES,
     )
     parser.usage = "penstock run [options] [-- PROGRAM ARGUMENT…]"
     add_common(parser)

@@ -3,13 +3,13 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
 from penstock.cli.ending import Ending
 from penstock.cli.options import settings_of
-from penstock.cli.output import ErrorSink, default_output, printing_sink
+from penstock.cli.output import printing_sinks
 from penstock.errors import UsageError
 from penstock.pipeline import Pipeline
 from penstock.turn import Turn
@@ -21,16 +21,16 @@ def show(arguments: argparse.Namespace, feed: Callable[[Turn], Coroutine[Any, An
     """Run a turn that `feed` feeds; gives back the exit status."""
     if sys.stdout is None:
         raise UsageError("standard output is closed")
-    with _logs_to_stderr():
-        return asyncio.run(_show(arguments, feed))
+    with _watched_sinks() as failures:
+        status = asyncio.run(_show(arguments, feed))
+    return status or (1 if failures else 0)
 
 
 async def _show(arguments: argparse.Namespace, feed: Callable[[Turn], Coroutine[Any, Any, object]]) -> int:
-    output = arguments.output or default_output()
     ending = Ending()
     pipeline = Pipeline(
         settings_of(arguments),
-        sinks=[printing_sink(output, ending.output_failed), ErrorSink(waits=output == "terminal")],
+        sinks=printing_sinks(arguments.output, ending.output_failed),
         on_backend_chosen=_tell_backend if arguments.verbose else None,
     )
     pipeline.reading()  # wrong settings are wrong usage: say so before anything is shown or started
@@ -45,15 +45,22 @@ def _tell_backend(name: str) -> None:
 
 
 @contextmanager
-def _logs_to_stderr() -> Iterator[None]:
-    """A sink that fails is logged; standard output is not the place for it."""
+def _watched_sinks() -> Iterator[list[str]]:
+    """The turn goes on without a sink that fails, and logs it: here that means nothing is printed any more."""
     import structlog
 
+    failures: list[str] = []
+
+    def note(_logger: Any, _method: str, record: MutableMapping[str, Any]) -> str:
+        failures.append(f"{record.get('sink', '')} failed in {record.get('doing', '')}: {record.get('error', '')}")
+        return f"penstock: {failures[-1]}"
+
     if structlog.is_configured():
-        yield
+        yield failures
         return
-    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+    processors = [note]
+    structlog.configure(processors=processors, logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     try:
-        yield
+        yield failures
     finally:
         structlog.reset_defaults()

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 
 from penstock.sources.threaded import iterate_in_thread
 
@@ -57,7 +57,7 @@ class Descriptor:
             self._waiting.set_result(is_readable)
 
 
-async def standard_input(number: int = 0) -> AsyncIterator[bytes]:
+async def standard_input(number: int = 0) -> AsyncGenerator[bytes, None]:
     """The bytes of standard input, for `some-agent | penstock run`, whatever stands behind it."""
     descriptor = Descriptor(number)
     try:

@@ -16,9 +16,9 @@ async def pause(clock: Clock, delay_s: float) -> None:
     """Wait until `delay_s` have passed on `clock`; not at all where nothing is left to wait for."""
     if delay_s <= 0:
         return
-    passed = asyncio.get_running_loop().create_future()
-    cancel = clock.call_later(delay_s, lambda: passed.done() or passed.set_result(None))
+    passed = asyncio.Event()
+    cancel = clock.call_later(delay_s, passed.set)
     try:
-        await passed
+        await passed.wait()
     finally:
         cancel()

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
 from penstock.errors import SourceFailed, UsageError
@@ -19,12 +19,14 @@ _MAX_LAST_READS = 16  # a pipe holds less; a process that was left behind may ne
 
 
 class ChildFailed(SourceFailed):
-    """A child process ended with a status other than 0, or was killed; `stderr` is the end of what it wrote there."""
+    """A child ended with a status other than 0, or was killed; `stderr` has the end of what it wrote there."""
 
     def __init__(self, program: str, exit_status: int, stderr: str) -> None:
         self.exit_status = exit_status
         self.stderr = stderr
-        how = f"exited with status {exit_status}" if exit_status >= 0 else f"was killed by {_signal_name(-exit_status)}"
+        how = f"was killed by {_signal_name(-exit_status)}"
+        if exit_status > 0:
+            how = f"exited with status {exit_status}"
         super().__init__(f"{program} {how}" + (f": {stderr}" if stderr else ""))
 
 
@@ -35,7 +37,7 @@ async def child_process(
     env: Mapping[str, str] | None = None,
     shares_stdin: bool = False,
     grace_s: float = 2.0,
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """The standard output of a command, in chunks as they are read: lines of any length, never held.
 
     **Failure.** An exit status other than 0, or death by a signal, raises `ChildFailed` after the last chunk,
@@ -46,7 +48,7 @@ async def child_process(
 
     **Leaving early** (abort, cancellation, `aclose`) sends SIGTERM to the child and all it started, and SIGKILL
     after `grace_s`, or at once when cancelled again. Whatever happens, the child is reaped. It runs in a session
-    of its own: an interrupt typed at the terminal reaches only who reads this source, who then ends the child in order.
+    of its own: an interrupt typed at the terminal reaches the reader of this source alone, who then ends the child.
 
     The child has nothing to read, unless it `shares_stdin`. A program that cannot be started is a `UsageError`.
     """
@@ -123,7 +125,7 @@ def _signal_name(number: int) -> str:
 
 
 class _Tail:
-    """The end of what a child writes to standard error; the rest is read and forgotten, so the child never waits."""
+    """The end of what a child writes to standard error; the rest is read and forgotten, so that it never waits."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

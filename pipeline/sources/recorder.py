@@ -1,4 +1,4 @@
-"""Writing recordings: the bytes of a source with their timing, as they pass. `penstock.sources.recording` plays them.
+"""Writing recordings: the bytes of a source with their timing. `penstock.sources.recording` plays them.
 
 One JSON object a line; `docs/recordings.md` describes the format.
 
@@ -16,7 +16,7 @@ A recording of a whole turn also marks where each round begins and what the tool
 import base64
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
@@ -41,7 +41,7 @@ class Recorder:
 
     def __init__(self, target: str | Path | IO[bytes], clock: Clock | None = None) -> None:
         self._is_own = isinstance(target, str | Path)
-        self._stream: IO[bytes] = Path(target).open("wb", buffering=0) if isinstance(target, str | Path) else target
+        self._stream = open(target, "wb", buffering=0) if isinstance(target, str | Path) else target  # noqa: SIM115
         self._now = time.monotonic if clock is None else clock.now
         self._began_at = self._now()
         self._seq = 0
@@ -91,8 +91,8 @@ class Recorder:
 
 async def record(
     source: Source, target: str | Path | IO[bytes], *, clock: Clock | None = None
-) -> AsyncIterator[bytes]:
-    """The chunks of a source, each written to a recording as it passes; text and records as the bytes they stand for.
+) -> AsyncGenerator[bytes, None]:
+    """The chunks of a source, each written to a recording as it passes; text and records become bytes.
 
     What was written stays whatever happens to the source; its errors go on to the reader.
     """

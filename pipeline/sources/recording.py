@@ -4,7 +4,7 @@ import asyncio
 import base64
 import re
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias
@@ -42,11 +42,13 @@ class Step(NamedTuple):
     mark: Mark | None = None
 
 
-async def recording(path: str | Path, *, speed: Speed = 1.0, clock: Clock | None = None) -> AsyncIterator[bytes]:
+async def recording(
+    path: str | Path, *, speed: Speed = 1.0, clock: Clock | None = None
+) -> AsyncGenerator[bytes, None]:
     """The chunks of a recording as they came, byte for byte, on the event loop's clock or on yours.
 
     Any other file plays too (raw server-sent events, JSON lines, a JSON array, text): record by record, at
-    `PLAIN_RECORDS_PER_S` times `speed`. At `max` a recording keeps its chunks, and a plain file comes in large reads.
+    `PLAIN_RECORDS_PER_S` times `speed`. At `max` a recording keeps its chunks; a plain file comes in large reads.
     """
     async with aclosing(steps(path, speed=speed, clock=clock)) as played:
         async for step in played:
@@ -54,8 +56,8 @@ async def recording(path: str | Path, *, speed: Speed = 1.0, clock: Clock | None
                 yield step.chunk
 
 
-async def steps(path: str | Path, *, speed: Speed = 1.0, clock: Clock | None = None) -> AsyncIterator[Step]:
-    """Every step of a recording, marks included, each at its time. Time is kept from the start: delays do not add up."""
+async def steps(path: str | Path, *, speed: Speed = 1.0, clock: Clock | None = None) -> AsyncGenerator[Step, None]:
+    """Every step of a recording, marks included, each at its time from the start, so that delays do not add up."""
     rate = _rate(speed)
     clock = clock_or_loop(clock)
     began_at = clock.now()
@@ -111,7 +113,8 @@ def _recorded(file: IO[bytes], path: Path) -> Iterator[list[Step]]:
                 batch.append(_step(orjson.loads(line)))
             except (ValueError, KeyError, TypeError) as error:
                 yield batch
-                raise SourceFailed(f"line {number} of {path.name} is no line of a recording: {line[:60]!r}") from error
+                what = f"line {number} of {path.name} is no line of a recording: {line[:60]!r}"
+                raise SourceFailed(what) from error
         yield batch
 
 

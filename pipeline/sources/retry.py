@@ -1,7 +1,7 @@
 """Opening a source again when it fails before it has said anything."""
 
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from inspect import isawaitable
@@ -14,6 +14,7 @@ from penstock.events import Event, MessageStart, MessageStop, StreamError, TurnC
 from penstock.operators.clock import Clock
 from penstock.operators.decode_utf8 import decode_utf8
 from penstock.operators.frame import frame
+from penstock.operators.line_splitter import as_bytes
 from penstock.operators.normalize import normalize
 from penstock.operators.stage import Operator
 from penstock.sources.chunks import Chunk, Source, chunks_of
@@ -26,9 +27,9 @@ __all__ = ["Retry", "retrying"]
 class Retry:
     """How often, and after how long.
 
-    The wait doubles from `first_delay_s` to `max_delay_s`, and `jitter` (0 to 1) takes up to half of it away, so that
-    many clients do not come back at once. Where the backend says how long to wait, that is the least; where it asks
-    for more than `max_delay_s`, the error stands.
+    The wait doubles from `first_delay_s` to `max_delay_s`, and `jitter` (0 to 1) takes up to half of it away, so
+    that many clients do not come back at once. Where the backend says how long to wait, that is the least; where
+    it asks for more than `max_delay_s`, the error stands.
     """
 
     attempts: int = 3
@@ -56,18 +57,19 @@ async def retrying(
     resumes: bool = False,
     on_retry: Callable[[StreamError], object] | None = None,
     clock: Clock | None = None,
-) -> AsyncIterator[Chunk]:
+) -> AsyncGenerator[Chunk, None]:
     """The chunks of a source that is opened again where it fails: `await turn.round(retrying(open_source))`.
 
-    `open_source` returns a new source each time, or a coroutine of one (`lambda: client.chat.completions.create(…)`).
-    It is opened again for errors that may pass (a lost connection, a rate limit, an overloaded server, an answer that
+    `open_source` returns a new source each time, or a coroutine of one, as the openai client's `create` does. It is
+    called again for errors that may pass (a lost connection, a rate limit, an overloaded server, an answer that
     breaks off), whether the source raises them or `backend` tells them inside the stream, and only until the first
-    content: after that, a second answer would double the text. What comes before the content is held so long (a few
-    records) and given up with the attempt. Each time, `on_retry` gets a `StreamError` that is not fatal and says what
-    happened; `turn.push` can take it. When the attempts are used up, the last failure comes as if there were no retry.
+    content: after that, a second answer would double the text. What comes before the content is held so long (a
+    few records) and given up with the attempt. Each time, `on_retry` gets a `StreamError` that is not fatal and
+    says what happened; `turn.push` can take it. When the attempts are used up, the last failure comes as if there
+    were no retry.
 
-    With `resumes`, `open_source` goes on where the last source broke off. Then nothing is held, errors that the source
-    raises are retried at any time, and a source that brought something gives back all the attempts.
+    With `resumes`, `open_source` goes on where the last source broke off. Then nothing is held, errors that the
+    source raises are retried at any time, and a source that brought something gives back all the attempts.
     """
     retry = retry or Retry()
     clock = clock_or_loop(clock)
@@ -100,7 +102,7 @@ async def retrying(
         await pause(clock, delay_s)
 
 
-async def _opened(open_source: Callable[[], Source]) -> AsyncIterator[Chunk]:
+async def _opened(open_source: Callable[[], Source]) -> AsyncGenerator[Chunk, None]:
     source = open_source()
     if isawaitable(source):
         source = await source
@@ -138,7 +140,7 @@ class _LookAhead:
         if isinstance(chunk, dict):
             self._reader.feed(chunk)
         else:
-            self._chain.feed(chunk)
+            self._chain.feed(chunk if isinstance(chunk, bytes) else as_bytes(chunk))
         self._chain.settle()
         return self._judge()
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from pygments.lexer import ExtendedRegexLexer, Lexer, LexerContext, RegexLexer
-from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Error, String, Token
-from pygments.util import ClassNotFound
+from pygments.lexer import ExtendedRegexLexer, Lexer, LexerContext, RegexLexer  # type: ignore[import-untyped]
+from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+from pygments.token import Comment, Error, String, Token  # type: ignore[import-untyped]
+from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 from rich.segment import Segment
 from rich.style import Style
 from rich.syntax import Syntax
@@ -73,21 +73,21 @@ class CodeRows:
                 return
             yield kind, value.rstrip("\n")
 
-    def _lexed(self, line: str) -> Iterable[tuple[int, Any, str]]:
+    def _lexed(self, line: str) -> list[tuple[int, Any, str]]:
         lexer = self._lexer
         assert lexer is not None
         if type(lexer).get_tokens_unprocessed in _STATEFUL:
             # The loop of the one class leaves its state behind and runs the rules of the other just as well.
             context = LexerContext(line, 0, list(self._stack))
-            tokens = list(ExtendedRegexLexer.get_tokens_unprocessed(lexer, context=context))  # type: ignore[arg-type]
+            tokens = list(ExtendedRegexLexer.get_tokens_unprocessed(lexer, context=context))
             self._stack = context.stack
             return tokens
-        return lexer.get_tokens_unprocessed(line)
+        return list(lexer.get_tokens_unprocessed(line))
 
     def _end_of_comment_opened_at(self, line: str, position: int, kind: Any) -> str:
         assert self._lexer is not None
         if kind not in String:
-            for opening, end in _untracked_comments(type(self._lexer)):
+            for opening, end in _untracked_comments(self._lexer.__class__):
                 if line.startswith(opening, position) and end not in line[position + len(opening) :]:
                     return end
         return ""
@@ -104,18 +104,20 @@ def _lexer_of(language: str) -> Lexer | None:
 
 
 @lru_cache
-def _untracked_comments(lexer: type[Lexer]) -> tuple[tuple[str, str], ...]:
+def _untracked_comments(lexer: Any) -> tuple[tuple[str, str], ...]:
     """The comments of a language that its lexer knows only when it sees their end."""
     return tuple(pair for pair in _COMMENTS if _is_comment(lexer, pair) and not _is_tracked(lexer, pair))
 
 
 def _is_comment(lexer: type[Lexer], pair: tuple[str, str]) -> bool:
-    kinds = [kind for _, kind, value in lexer().get_tokens_unprocessed(f"{pair[0]} x {pair[1]} x\n") if value.strip()]
+    kinds = [
+        kind for _, kind, value in lexer().get_tokens_unprocessed(f"{pair[0]} x {pair[1]} x\n") if value.strip()
+    ]
     return kinds[0] in Comment and kinds[-1] not in Comment
 
 
 def _is_tracked(lexer: type[Lexer], pair: tuple[str, str]) -> bool:
     code = CodeRows("")
     code._lexer = lexer()
-    list(code._lexed(f"{pair[0]} x\n"))
+    code._lexed(f"{pair[0]} x\n")
     return next(kind for _, kind, value in code._lexed(f"x {pair[1]}\n") if value) in Comment

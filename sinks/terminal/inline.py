@@ -15,8 +15,8 @@ _STYLES = {"em_open": "italic", "strong_open": "bold", "s_open": "strike", "link
 def inline_text(content: str) -> Text:
     """The content of a block as styled text.
 
-    Line breaks stay where they are written: models break lines on purpose. The address of a link is shown behind it,
-    where its text does not say it already: what is visible can not lie about where it leads.
+    Line breaks stay where they are written: models break lines on purpose. The address of a link is shown behind
+    it, where its text does not say it already: what is visible can not lie about where it leads.
     """
     tokens: list[Token] = []
     parser.inline.parse(content, parser, {}, tokens)

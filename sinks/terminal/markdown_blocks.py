@@ -7,7 +7,8 @@ are read from the top: fenced code by the line, lists by the item.
 
 Differences to CommonMark, each because a terminal can not change what it has shown:
 
-* Reference links and their definitions are shown as they are written: a definition may follow its use at any distance.
+* Reference links and their definitions are shown as they are written: a definition may follow its use at any
+  distance.
 * HTML is shown as it is written.
 """
 

@@ -1,4 +1,4 @@
-"""Rows: what a screen is made of. A row is rich's segments, each a piece of text in one style, without a line end."""
+"""Rows, of which a screen is made: rich's segments, each a piece of text in one style, without a line end."""
 
 from functools import lru_cache
 from typing import TypeAlias
@@ -20,7 +20,7 @@ TAB_SIZE = 4
 
 @lru_cache
 def style(definition: str) -> Style:
-    """A style by its words, such as `bold cyan`: colours of the terminal's own palette, so that they suit its theme."""
+    """A style by its words, such as `bold cyan`; colours are of the terminal's own palette, to suit its theme."""
     return Style.parse(definition)
 
 

@@ -18,7 +18,9 @@ __all__ = ["LiveScreen", "PlainScreen", "size_of"]
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
 _WRAP_OFF, _WRAP_ON = "\x1b[?7l", "\x1b[?7h"
-_ERASE_TO_LINE_END, _ERASE_BELOW = "\x1b[K", "\x1b[J"
+# From the first column on, before the row is written: a row erased whole is wrapped anew as what it is when the
+# terminal is resized, one erased from its middle on as long as it ever was.
+_ERASE_LINE, _ERASE_BELOW = "\x1b[K", "\x1b[J"
 _OTHER_SCREEN, _MAIN_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 
 _find_control = re.compile("[\x00-\x1f\x7f-\x9f]").search
@@ -37,9 +39,9 @@ class LiveScreen:
     """A terminal that understands cursor movements.
 
     Between frames the hidden cursor rests in the first column of the region's first row: everything from there down
-    is the region's, everything above it is never touched again. A frame begins there, writes the rows that stay, then the
-    region, and returns to its first row. So nothing has to be counted that a resize could change: however a terminal
-    wraps the old rows anew, the cursor stays with them, and whatever else lands below it is overwritten.
+    is the region's, everything above it is never touched again. A frame begins there, writes the rows that stay,
+    then the region, and returns to its first row. So nothing has to be counted that a resize could change: however
+    a terminal wraps the old rows anew, the cursor stays with them, and whatever else lands below it is overwritten.
 
     Rows of the region are written with line wrapping off: if the terminal thinks a character wider than we do, the
     row is cut at the edge instead of becoming two.
@@ -54,25 +56,25 @@ class LiveScreen:
         self._is_open = False
         self.is_covered = False
 
-    def draw(self, staying: Sequence[Row], region: Sequence[Row], is_resized: bool = False) -> None:
-        """One frame: `staying` rows leave the region for good, `region` is what it shows now."""
-        painted = [self._painted(row) for row in region]
+    def draw(self, staying: Sequence[Row], region: Sequence[Row] | None, is_resized: bool = False) -> None:
+        """One frame: `staying` rows are there for good, `region` is what it shows now (None: what it did)."""
+        painted = self._region if region is None else [self._painted(row) for row in region]
         if not staying and painted == self._region and not is_resized:
             return
         frame = [self._begin]
         if not self._is_open:
             self._is_open = True
             frame.append(_HIDE_CURSOR)
-        frame += [f"{self._painted(row)}{_ERASE_TO_LINE_END}\r\n" for row in staying]
+        frame += [f"{_ERASE_LINE}{self._painted(row)}\r\n" for row in staying]
         known = [] if staying or is_resized else self._region
         lines = [
-            "" if index < len(known) and known[index] == line else line + _ERASE_TO_LINE_END
+            "" if index < len(known) and known[index] == line else _ERASE_LINE + line
             for index, line in enumerate(painted)
         ]
         is_shorter = is_resized or len(staying) + len(painted) < len(self._region)
         if painted:
             if is_shorter:
-                lines[-1] = painted[-1] + _ERASE_BELOW
+                lines[-1] = _ERASE_LINE + painted[-1] + _ERASE_BELOW
             frame += [_WRAP_OFF, "\r\n".join(lines)]
         elif is_shorter:
             frame.append(_ERASE_BELOW)
@@ -89,7 +91,7 @@ class LiveScreen:
 
     def show_covering(self, rows: Sequence[Row]) -> None:
         """Fill the other screen; as many rows as it has lines at most."""
-        lines = "\r\n".join(self._painted(row) + _ERASE_TO_LINE_END for row in rows)
+        lines = "\r\n".join(_ERASE_LINE + self._painted(row) for row in rows)
         self._write(f"{self._begin}\x1b[1;1H{_WRAP_OFF}{lines}{_ERASE_BELOW}{_WRAP_ON}{self._end}")
 
     def uncover(self) -> None:
@@ -132,7 +134,7 @@ class LiveScreen:
 
 
 class PlainScreen:
-    """A place without cursor movements: a dumb terminal, a log, an old Windows console. Rows that stay are printed."""
+    """A place without cursor movements (a dumb terminal, a log, an old Windows console): what stays is printed."""
 
     is_covered = False
 
@@ -147,7 +149,7 @@ class PlainScreen:
             emoji=False,
         )
 
-    def draw(self, staying: Sequence[Row], region: Sequence[Row], is_resized: bool = False) -> None:
+    def draw(self, staying: Sequence[Row], region: Sequence[Row] | None, is_resized: bool = False) -> None:
         """Print what stays; there is no region."""
         if staying:
             segments = [[*[Segment(_safe(s.text), s.style) for s in row], Segment.line()] for row in staying]

@@ -51,7 +51,6 @@ class StateReader:
         self._settled = 0
         self._seen: dict[int, TextView] = {}
         self._round: list[int] = []
-        self._texts: list[str] = []
 
     def read(self, messages: Messages) -> Iterator[Step]:
         """The steps from the snapshot read last to this one; take them all."""
@@ -68,9 +67,13 @@ class StateReader:
                 yield from self._entries(message)
             self._found += 1
 
+    def message(self, messages: Messages) -> Message | None:
+        """The main conversation's newest message, in the snapshot read last."""
+        return messages[self._message] if self._message >= 0 else None
+
     def round_text(self) -> str:
         """The text of the round read last."""
-        return "".join([str(self._seen[index]) for index in self._round]) if self._round else ""
+        return "".join([str(self._seen[index]) for index in self._round])
 
     def _entries(self, message: Message) -> Iterator[Step]:
         entries = message.entries
@@ -81,30 +84,35 @@ class StateReader:
                 self._settled += 1
 
     def _entry(self, index: int, entry: Entry) -> Iterator[Step]:
-        is_new = index not in self._seen
+        before = self._seen.get(index)
         if isinstance(entry, ToolEntry):
-            if is_new and self._round:
+            if before is None:
                 self._round = []
-            if is_new:
                 yield RoundOver()
-            self.chars += max(0, len(entry.arguments) - len(self._seen.get(index, _NOTHING)))
-            self._seen[index] = entry.arguments
+            self._see(index, entry.arguments)
+        elif entry.content is before:
             return
-        before = self._seen.get(index, _NOTHING)
-        if entry.content is before:
-            return
-        piece = entry.content.after(before)
-        text_before = self.round_text() if piece is None or (index in self._round and index != self._round[-1]) else ""
-        self._seen[index] = entry.content
-        self.chars += len(piece or "")
-        if isinstance(entry, ThinkingEntry):
+        elif isinstance(entry, TextEntry):
+            yield from self._text(index, entry.content, before)
+        elif isinstance(entry, ThinkingEntry):
+            piece = entry.content.after(before or _NOTHING)
+            self._see(index, entry.content)
             if piece:
                 yield Thought(piece)
-        elif isinstance(entry, TextEntry):
-            if is_new:
+
+    def _text(self, index: int, content: TextView, before: TextView | None) -> Iterator[Step]:
+        piece = content.after(before or _NOTHING)
+        is_last = not self._round or index >= self._round[-1]
+        text_before = "" if piece is not None and is_last else self.round_text()
+        self._see(index, content)
+        if piece is not None and is_last:
+            if index not in self._round[-1:]:
                 self._round.append(index)
-            if piece is not None and index == self._round[-1]:
-                if piece:
-                    yield NewText(piece)
-            else:
-                yield Rewritten(text_before, self.round_text())
+            if piece:
+                yield NewText(piece)
+        elif index in self._round:
+            yield Rewritten(text_before, self.round_text())
+
+    def _see(self, index: int, view: TextView) -> None:
+        self.chars += max(0, len(view) - len(self._seen.get(index, _NOTHING)))
+        self._seen[index] = view

@@ -31,7 +31,9 @@ def table_rows(console: Console, tokens: Iterable[Token], width: int) -> list[Ro
             cells[-1].append(inline_text(token.content))
     if len(alignments) * _LEAST_COLUMN > width:
         return _stacked(console, cells, width)
-    table = Table(box=box.SIMPLE_HEAD, border_style=style("dim"), header_style=style("bold"), padding=(0, 1), pad_edge=False)
+    table = Table(
+        box=box.SIMPLE_HEAD, border_style=style("dim"), header_style=style("bold"), padding=(0, 1), pad_edge=False
+    )
     for header, alignment in zip(cells[0], alignments, strict=True):
         table.add_column(header, justify=alignment, overflow="fold")  # type: ignore[arg-type]
     for row in cells[1:]:

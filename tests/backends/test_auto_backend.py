@@ -111,6 +111,12 @@ def test_empty_input_is_truncated_rather_than_unknown() -> None:
     assert errors(guess([])[1]) == ["truncated"]
 
 
+def test_trouble_before_the_first_payload_is_told_as_it_is() -> None:
+    late = StreamError("silent", "nothing came for 30 s", retryable=True)
+    assert errors(guess([StreamError("gap", is_fatal=False), late])[1]) == ["gap", "silent"]
+    assert errors(guess([late, *CHAT])[1]) == ["silent"]
+
+
 def test_what_is_held_while_undecided_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit, payload in (("MAX_PAYLOADS", b"x"), ("MAX_BYTES", b"x" * 11)):
         monkeypatch.setattr(auto, limit, 100)

@@ -1,5 +1,6 @@
 """Backends by name: lazily imported, joined by other packages, wrong names answered helpfully."""
 
+import importlib.metadata
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     def entry_points(*, group: str) -> list[EntryPoint]:
         return [EntryPoint(name, reference, group) for name, reference in references.items()]
 
-    monkeypatch.setattr(registry, "entry_points", entry_points)
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
     registry._brought.cache_clear()
     yield references
     registry._brought.cache_clear()

@@ -199,6 +199,12 @@ def test_a_call_whose_name_never_comes_is_written_without_one() -> None:
     assert calls(events) == [("call_1", "", {})]
 
 
+def test_a_call_whose_name_had_not_come_when_the_stream_was_cut_is_not_lost() -> None:
+    events = read("openai-chat", tool('{"a"', index=0, id="call_1"))
+    assert arguments(events) == {"call_1": '{"a"'}
+    assert errors(events) == ["truncated"]
+
+
 def test_a_call_without_arguments_has_empty_input_though_the_reason_is_stop() -> None:
     # G4: a forced tool choice finishes with "stop"
     events = finalized("openai-chat", tool("", "now", index=0, id="call_1"), chunk(finish="stop"), DONE)

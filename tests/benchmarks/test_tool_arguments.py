@@ -120,17 +120,24 @@ def test_token_by_token_documents_stay_linear(unit: str) -> None:
 
 
 class SteadyClock:
-    """Ten milliseconds pass between two looks at it."""
+    """A thousand deltas a second: the test ticks it once for each, and it rings when it is time."""
 
     def __init__(self) -> None:
         self._now = 0.0
+        self._due: tuple[float, Callable[[], object]] | None = None
 
     def now(self) -> float:
-        self._now += 0.01
         return self._now
 
     def call_later(self, delay_s: float, action: Callable[[], object]) -> Callable[[], object]:
+        self._due = (self._now + delay_s, action)
         return lambda: None
+
+    def tick(self) -> None:
+        self._now += 0.001
+        if self._due is not None and self._now >= self._due[0]:
+            (_, action), self._due = self._due, None
+            action()
 
 
 def test_without_tool_calls_tracking_them_costs_next_to_nothing() -> None:
@@ -138,10 +145,14 @@ def test_without_tool_calls_tracking_them_costs_next_to_nothing() -> None:
     events += [TextDelta("word ", 0, "m")] * 50_000
 
     def run(operator: Operator[Any, Any]) -> None:
-        chain = operator.chain().connect(lambda _: None, SteadyClock(), lambda action: action())
+        clock = SteadyClock()
+        heard: list[Any] = []
+        chain = operator.chain().connect(heard.append, clock, lambda action: action())
         for event in events:
             chain.feed(event)
+            clock.tick()
         chain.finish()
+        assert len(heard) > 900
 
     telling: Operator[Any, Any] = streaming_tool_calls()
     without, tracked = finalize() | coalesce(), finalize() | coalesce() | telling | track_tools()

@@ -1,0 +1,155 @@
+"""The short way is equal to the plain one: `read()` against `frame() | normalize()`, on everything there is."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import recordings
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws import merged, push, through_rx
+
+from penstock.bench.workload import Kind, make_workload
+from penstock.operators.frame import frame
+from penstock.operators.normalize import normalize
+from penstock.operators.read import Read, read
+
+BACKENDS = {"anthropic-messages": "anthropic"}
+FOLDERS = (
+    "openai-chat",
+    "anthropic-messages",
+    "openai-responses",
+    "claude-cli",
+    "codex-exec",
+    "codex-app-server",
+    "acp",
+    "gemini-cli",
+    "gemini-api",
+    "ollama",
+    "cursor-cli",
+)
+
+
+def plain(backend: str, chunks: list[Any]) -> list[Any]:
+    return merged(push(frame() | normalize(backend), chunks))
+
+
+def short(backend: str, chunks: list[Any]) -> list[Any]:
+    return merged(push(read(backend), chunks))
+
+
+def cut(body: bytes, largest: int, seed: int = 1) -> list[bytes]:
+    randomness = random.Random(seed)
+    chunks = []
+    while body:
+        size = randomness.randint(1, largest)
+        chunks.append(body[:size])
+        body = body[size:]
+    return chunks
+
+
+@pytest.mark.parametrize("file", recordings(*FOLDERS), ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_every_recording_reads_the_same_both_ways_however_it_is_cut(file: Path) -> None:
+    body = file.read_bytes()
+    backend = BACKENDS.get(file.parent.name, file.parent.name)
+    expected = plain(backend, [body])
+    for largest in (40, 1500, 100_000):
+        assert short(backend, cut(body, largest)) == expected
+    assert merged(push(read("auto"), cut(body, 700))) == merged(push(frame() | normalize("auto"), [body]))
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    return {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [choice], **more}
+
+
+def body_of(
+    records: list[dict[str, Any]], *, lines: bool = False, ascii_only: bool = False, end: str = "\n"
+) -> bytes:
+    texts = [json.dumps(record, ensure_ascii=ascii_only, separators=(",", ":")) for record in records]
+    if lines:
+        return "".join(text + end for text in texts).encode()
+    return "".join(f"data: {text}{end}{end}" for text in [*texts, "[DONE]"]).encode()
+
+
+letters = [*'ab "\\/{}[]:,\n\r\t<>`é漢😀\ud7ff\u2028', "\\u00e9", '"content":"', '"},"', "data: "]
+words = st.lists(st.sampled_from(letters), max_size=6).map("".join)
+deltas = st.one_of(
+    words.map(lambda w: {"content": w}),
+    words.map(lambda w: {"content": w}),
+    words.map(lambda w: {"content": w}),
+    words.map(lambda w: {"reasoning_content": w}),
+    words.map(lambda w: {"content": "", "reasoning": w}),
+    words.map(lambda w: {"tool_calls": [{"index": 0, "function": {"arguments": w}}]}),
+    words.map(lambda w: {"role": "assistant", "content": w}),
+    words.map(lambda w: {"content": w, "refusal": None}),
+    st.just({"tool_calls": [{"index": 0, "id": "x", "function": {"name": "f", "arguments": ""}}]}),
+    st.just({"content": None}),
+    st.just({}),
+)
+records = st.builds(
+    lambda delta, more: chunk(delta, **more),
+    deltas,
+    st.sampled_from([{}, {}, {}, {}, {"usage": None}, {"obfuscation": "xyz"}, {"usage": {"prompt_tokens": 3}}]),
+)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.lists(records, min_size=1, max_size=2).map(lambda few: few * 4), max_size=6),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["\n", "\n", "\r\n"]),
+    st.integers(0, 1000),
+)
+def test_made_up_vendors_read_the_same_both_ways(
+    groups: list[list[dict[str, Any]]], lines: bool, ascii_only: bool, end: str, seed: int
+) -> None:
+    body = body_of([r for group in groups for r in group], lines=lines, ascii_only=ascii_only, end=end)
+    expected = plain("openai-chat", [body])
+    assert short("openai-chat", [body]) == expected
+    assert short("openai-chat", cut(body, 300, seed)) == expected
+    assert merged(through_rx(read("openai-chat"), cut(body, 90, seed))) == expected
+
+
+@pytest.mark.parametrize("kind", ["text", "thinking", "tools"])
+@pytest.mark.parametrize("largest", [1500, 100_000])
+def test_a_long_answer_takes_the_short_way_and_says_the_same(kind: Kind, largest: int) -> None:
+    body = b"".join(make_workload(kind, 3000).reads)
+    chunks = cut(body, largest)
+    assert short("openai-chat", chunks) == plain("openai-chat", [body])
+    stage = read("openai-chat").make[0]()
+    assert isinstance(stage, Read)
+    stage.emit = lambda event: None
+    stage.start()
+    plain_payloads = 0
+    take = stage._take
+
+    def count(payload: Any) -> None:
+        nonlocal plain_payloads
+        plain_payloads += 1
+        take(payload)
+
+    stage._frame.emit = count
+    for piece in chunks:
+        stage.feed(piece)
+        stage.settle()
+    assert plain_payloads < 300, "nearly all of it should go the short way"
+
+
+def test_a_stream_that_never_repeats_gives_the_short_way_up() -> None:
+    stage = read("openai-chat").make[0]()
+    assert isinstance(stage, Read)
+    stage.emit = lambda event: None
+    stage.start()
+    for number in range(100):
+        stage.feed(body_of([chunk({"content": "x"}, obfuscation="y" * number)])[:-14])
+    assert not stage._is_open
+
+
+def test_a_record_that_never_ends_is_not_held_outside_the_framing_for_ever() -> None:
+    body = body_of([chunk({"content": "x"})] * 8)
+    chunks = [body[:-14], *[b'data: {"choices":[{"delta":{"content":"' + b"y" * 100_000] + [b"y" * 100_000] * 5]
+    assert short("openai-chat", chunks)[-1] == plain("openai-chat", chunks)[-1]
