@@ -31,14 +31,17 @@ class Coalesce(Stage[Event, Event]):
     def feed(self, item: Event) -> None:
         kind = type(item)
         if kind is TextDelta or kind is ThinkingDelta or kind is ToolInputDelta or self._is_repeated(item):
-            if not self._held:
-                now = self.clock.now()
-                if now >= self._open_at:
-                    self._open_at = now + self._window_s
-                    self.emit(item)
-                    return
-                self._cancel_timer = self.clock.call_later(self._open_at - now, self.flush)
-            self._hold(item)  # type: ignore[arg-type]
+            now = self.clock.now()
+            if now < self._open_at:
+                if not self._held:
+                    self._cancel_timer = self.clock.call_later(self._open_at - now, self.flush)
+                self._hold(item)  # type: ignore[arg-type]
+            elif self._held:  # the timer is late: whoever pushes has kept the event loop from ringing it
+                self._hold(item)  # type: ignore[arg-type]
+                self.flush()
+            else:
+                self._open_at = now + self._window_s
+                self.emit(item)
         else:
             if self._held:
                 self.flush()

@@ -11,7 +11,8 @@ __all__ = ["frame"]
 
 _LINE_END = re.compile(rb"[\r\n]")
 _LINE_START = re.compile(rb"(?:\xef\xbb\xbf)*")
-_ARRAY_OF_RECORDS = re.compile(rb"(?:\xef\xbb\xbf)*+[ \t]{0,64}+\[[ \t\r\n]{0,1024}+(\{|\Z)")
+_ARRAY_OF_RECORDS = re.compile(rb"[ \t]{0,64}+\[[ \t\r\n]{0,1024}+(\{|\Z)")
+_LONG_LINE = 2048  # longer than the beginning of an array can be
 _UNFINISHED = (b"{", b"[", b",")  # how the first line of a record ends that is printed over several
 
 
@@ -40,13 +41,10 @@ class Frame(FrameRecords):
         elif self._values.is_open:
             self._decide(chunk)
         else:
+            # Only the end of the line can decide about a long one; looking at each chunk would cost its square.
+            is_short = len(self._undecided) < _LONG_LINE
             self._undecided += chunk
-            # Look again only where the chunk can have changed the answer, or a long line would cost its square.
-            if (
-                _LINE_END.search(chunk)
-                or _ARRAY_OF_RECORDS.match(self._undecided)
-                or len(self._undecided) > self._limit
-            ):
+            if is_short or len(self._undecided) > self._limit or _LINE_END.search(chunk):
                 self._decide(self._take_undecided())
 
     def _take_undecided(self) -> bytes:

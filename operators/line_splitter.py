@@ -85,8 +85,8 @@ class LineSplitter:
         held += more
         if len(held) > self._limit and len(held) > _KEPT_OF_A_LOST_LINE:
             size = len(held)
-            is_after_cr = held.endswith(b"\r")  # which may belong to the end of the line, and is no part of it then
+            # A CR at the end may belong to the end of the line; nothing else may look as if it did.
+            last = b"\r" if held.endswith(b"\r") else b"?"
             del held[_KEPT_OF_A_LOST_LINE:]
-            if is_after_cr:
-                held += b"\r"
+            held += last
             self._lost += size - len(held)

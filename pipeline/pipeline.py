@@ -18,6 +18,7 @@ from penstock.operators.phase import phase
 from penstock.operators.read import read
 from penstock.operators.stage import Operator
 from penstock.operators.streaming_tool_calls import streaming_tool_calls
+from penstock.operators.to_deltas import to_deltas
 from penstock.operators.tool_engine import tool_engine
 from penstock.operators.track_messages import track_messages
 from penstock.operators.track_tools import track_tools
@@ -86,9 +87,15 @@ class Pipeline:
     # ── what the chain is made of ────────────────────────────────────────────────────────────────────────
 
     def reading(
-        self, backend: str | None = None, message_ids: Iterator[str] | None = None
+        self,
+        backend: str | None = None,
+        message_ids: Iterator[str] | None = None,
+        call_ids: Iterator[str] | None = None,
     ) -> Operator[bytes | str, Event]:
-        """From raw chunks to reconciled events: what runs once a round."""
+        """From raw chunks to reconciled events: what runs once a round.
+
+        The ids are for messages and calls that come without; a turn gives its rounds the same iterators.
+        """
         settings = self.settings
         name = backend or settings.backend
         is_text = name != "auto" and backend_named(name).framing == "text"
@@ -101,8 +108,6 @@ class Pipeline:
         if settings.first_chunk_timeout_s or settings.between_chunks_timeout_s:
             chain |= limit_silence(settings.first_chunk_timeout_s, settings.between_chunks_timeout_s)
         if settings.deltas != "delta":
-            from penstock.operators.to_deltas import to_deltas
-
             chain |= to_deltas(settings.deltas)
         if settings.markup != "none" or settings.extra_tags or settings.tool_engine != "native":
             chain |= tool_engine(
@@ -111,6 +116,7 @@ class Pipeline:
                 settings.extra_tags,
                 implicit_open=settings.implicit_thinking,
                 keep_in_code=settings.keep_markup_in_code,
+                call_ids=call_ids,
             )
         chain |= finalize()
         for operator in self._extra_operators:

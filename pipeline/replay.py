@@ -21,8 +21,9 @@ async def replay(
     The chunks between two marks are one round; what tools did comes from the marks. Ends early when the turn does.
     """
     calls: dict[str, ToolInvocation] = {}
+    step: Step | None
     async with aclosing(steps(path, speed=speed, clock=clock)) as played:
-        step: Step | None = await anext(played, Step(0.0))  # an empty file is a round without an answer
+        step = await anext(played, None) or Step(0.0)  # an empty file is a round without an answer
         try:
             while step is not None:
                 if step.mark is None:

@@ -12,7 +12,7 @@ from penstock.backends.writer import numbered_ids
 from penstock.errors import PenstockError, SourceFailed, TurnClosed
 from penstock.events import Event, StreamError, ToolInvocation, TurnCompleted, Usage
 from penstock.messages import Messages, MessageState
-from penstock.operators.clock import Clock, LoopClock
+from penstock.operators.clock import Clock, loop_clock
 from penstock.operators.coalesce import Coalesce
 from penstock.operators.gate import Gate
 from penstock.operators.read import Read
@@ -38,7 +38,7 @@ class Round:
     def __init__(self, turn: "Turn", backend: str | None, number: int) -> None:
         self._turn = turn
         self._collect = CollectReply(turn.turn_id, number)
-        stages = [make() for make in turn.pipeline.reading(backend, turn.message_ids).make]
+        stages = [make() for make in turn.pipeline.reading(backend, turn.message_ids, turn.call_ids).make]
         self._chain: Chain[Any, Any] = Chain([*stages, self._collect])
         self._chain.connect(turn._events.feed, turn.clock, turn._alarm)
         self._reader = next(_readers(stages))
@@ -184,7 +184,8 @@ class Turn:
     def __init__(self, pipeline: "Pipeline", sinks: Sequence[Sink], clock: Clock | None = None) -> None:
         self.pipeline = pipeline
         self.turn_id = uuid.uuid4().hex[:12]
-        self.message_ids = numbered_ids()
+        self.message_ids = numbered_ids("message")
+        self.call_ids = numbered_ids("call")
         self._sinks = sinks
         self._clock = clock
         self._gate = Gate()
@@ -202,7 +203,7 @@ class Turn:
 
     async def __aenter__(self) -> "Turn":
         settings = self.pipeline.settings
-        self.clock = self._clock or LoopClock(asyncio.get_running_loop())
+        self.clock = self._clock or loop_clock()
         self._delivery = Delivery(
             self._sinks, self.turn_id, max_items=settings.sink_max_items, max_chars=settings.sink_max_chars
         )

@@ -5,6 +5,17 @@ from penstock.sinks.jsonl import JsonlSink
 from penstock.sinks.log import LogSink
 from penstock.sinks.mailbox import Mailbox, MailboxStatistics
 from penstock.sinks.sink import Item, Sink
+from penstock.sinks.terminal import TerminalSink
 from penstock.sinks.text import TextSink
 
-__all__ = ["CallbackSink", "Item", "JsonlSink", "LogSink", "Mailbox", "MailboxStatistics", "Sink", "TextSink"]
+__all__ = [
+    "CallbackSink",
+    "Item",
+    "JsonlSink",
+    "LogSink",
+    "Mailbox",
+    "MailboxStatistics",
+    "Sink",
+    "TerminalSink",
+    "TextSink",
+]

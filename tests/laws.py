@@ -9,21 +9,12 @@ from hypothesis import strategies as st
 from reactivex.subject import Subject
 from reactivex.testing import TestScheduler
 
-from penstock.events import (
-    BlockStart,
-    BlockStop,
-    Event,
-    MessageStart,
-    MessageStop,
-    Text,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
-    ToolInputDelta,
-    ToolInvocation,
-)
+from penstock.events import Event, TextDelta, ThinkingDelta, ToolInputDelta
 from penstock.operators.clock import SchedulerClock
 from penstock.operators.stage import Operator
+from penstock.testing import assert_balanced as check_balance
+
+__all__ = ["check_balance", "cuts", "every_cut", "merged", "push", "through_rx", "timeline"]
 
 Sliceable = TypeVar("Sliceable", bytes, str)
 
@@ -119,48 +110,3 @@ def merged(events: Sequence[Any]) -> list[Any]:
         else:
             out.append(event)
     return out
-
-
-def check_balance(events: Iterable[Event]) -> None:
-    """Starts and stops pair up, deltas lie inside their open block of the right kind, indexes count up from 0.
-
-    A final either is the copy of a block that has begun, or stands alone and takes the next index itself.
-    """
-    kinds = {TextDelta: "text", ThinkingDelta: "thinking", ToolInputDelta: "tool"}
-    messages: dict[str, str] = {}
-    blocks: dict[tuple[str, int], str] = {}
-    next_index: dict[str, int] = {}
-    ended: dict[tuple[str, str], int] = {}
-    for event in events:
-        match event:
-            case MessageStart():
-                assert event.parent_call_id not in messages, f"{event} inside a message"
-                messages[event.parent_call_id] = event.message_id
-                next_index[event.parent_call_id] = 0
-            case MessageStop():
-                assert messages.pop(event.parent_call_id, None) == event.message_id, f"{event} closes nothing"
-                still_open = [key for key in blocks if key[0] == event.parent_call_id]
-                assert not still_open, f"{event} with open blocks {still_open}"
-                ended[event.parent_call_id, event.message_id] = next_index[event.parent_call_id]
-            case BlockStart():
-                assert messages.get(event.parent_call_id) == event.message_id, f"{event} outside its message"
-                assert event.block_index == next_index[event.parent_call_id], f"{event} out of order"
-                next_index[event.parent_call_id] += 1
-                blocks[event.parent_call_id, event.block_index] = event.kind
-            case BlockStop():
-                assert blocks.pop((event.parent_call_id, event.block_index), None), f"{event} closes nothing"
-            case TextDelta() | ThinkingDelta() | ToolInputDelta():
-                kind = blocks.get((event.parent_call_id, event.block_index))
-                assert kind == kinds[type(event)], f"{event} in a block of kind {kind}"
-            case Text() | Thinking() | ToolInvocation():
-                if messages.get(event.parent_call_id) == event.message_id:
-                    assert event.block_index <= next_index[event.parent_call_id], f"{event} out of order"
-                    if event.block_index == next_index[event.parent_call_id]:
-                        next_index[event.parent_call_id] += 1
-                else:
-                    count = ended.get((event.parent_call_id, event.message_id), 0)
-                    assert event.block_index < count, f"{event} belongs to no block of its message"
-            case _:
-                pass
-    assert not messages, f"messages never stopped: {messages}"
-    assert not blocks, f"blocks never stopped: {blocks}"

@@ -184,7 +184,9 @@ class Stage:
             .showing()
             .chain()
             .connect(
-                lambda item: self.turn.on_next(item) if type(item) in accepts else None, clock, lambda action: action()
+                lambda item: self.turn.on_next(item) if type(item) in accepts else None,
+                clock,
+                lambda action: action(),
             )
         )
         self._message = 0

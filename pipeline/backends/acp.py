@@ -56,6 +56,7 @@ class AcpReader(Reader):
         self._used_ids: set[str] = set()
         self._said: dict[str, tuple[Block, str]] = {}
         self._calls: dict[str, CallSnapshot] = {}
+        self._announced: list[CallSnapshot] = []
         self._cost = 0.0
         self._handlers: dict[str, Callable[[Record], None]] = {
             "agent_message_chunk": self._message_chunk,
@@ -176,11 +177,11 @@ class AcpReader(Reader):
         if call.status in ENDED:
             self._complete_call(call)
         elif update.get("status") == "in_progress" or "content" in update:
-            self._progress(call, plain_text(call.content))
+            self._progress(call, plain_text(update.get("content")))
 
     def _tool_content(self, update: Record) -> None:
         call = self._call(update)
-        call.content = [*call.content, update.get("content")]
+        call.content.append(update.get("content"))
         self._progress(call, plain_text(update.get("content")))
 
     def _call(self, update: Record) -> CallSnapshot:
@@ -194,6 +195,7 @@ class AcpReader(Reader):
                 self.is_completed = False
                 writer.start()
             call = self._calls[call_id] = CallSnapshot(update)
+            self._announced.append(call)
             call.block = writer.open(call, "tool", call_id, call.name)
             call.message_id = writer.message_id
             self._is_after_call = True
@@ -223,9 +225,10 @@ class AcpReader(Reader):
 
     def _stop(self, stop_reason: str = "") -> None:
         """End the message; calls in it that never said more are called as they stand."""
-        for call in self._calls.values():
+        for call in self._announced:
             if call.told is None:
                 self._invoke(call)
+        self._announced.clear()
         self.writer.stop(stop_reason)
         self._is_after_call = False
 

@@ -33,7 +33,7 @@ class CallSnapshot:
             self.input = update["rawInput"]
         if update.get("content") is not None:
             content = update["content"]
-            self.content = content if type(content) is list else [content]
+            self.content = list(content) if type(content) is list else [content]
         if update.get("rawOutput") is not None:
             self.raw_output = update["rawOutput"]
         if not self.name:

@@ -29,10 +29,14 @@ class DeltaEvent(msgspec.Struct, gc=False):
 
 
 class MessageEvents:
-    """The messages of one conversation: which block an index means, what kind it is, what is the copy of what."""
+    """The messages of one conversation: which block an index means, what kind it is, what is the copy of what.
 
-    def __init__(self, writer: MessageWriter) -> None:
+    With `runs_tools`, the backend runs all its tools itself, not only the server's.
+    """
+
+    def __init__(self, writer: MessageWriter, runs_tools: bool = False) -> None:
         self.writer = writer
+        self._runs_tools = runs_tools
         self.has_id = False
         self.stop_reason = ""
         self.usage: Record = {}
@@ -149,8 +153,8 @@ class MessageEvents:
                 writer.copy(block, Thinking(thought, block.index, message_id, parent, signature))
         elif kind.endswith("tool_use"):
             call_id, name, value = text(content.get("id")), text(content.get("name")), content.get("input") or {}
-            is_server_side = kind != "tool_use"
-            self._has_calls = self._has_calls or not is_server_side
+            is_server_side = self._runs_tools or kind != "tool_use"
+            self._has_calls = self._has_calls or kind == "tool_use"
             self._tool_names[call_id] = name
             block = self._streamed("tool", call_id)
             if block is None:
@@ -215,7 +219,7 @@ class MessageEvents:
             call_id, name = text(content.get("id")), text(content.get("name"))
             block = writer.open(index, "tool", call_id, name)
             self._tool_names[call_id] = name
-            if kind != "tool_use":
+            if self._runs_tools or kind != "tool_use":
                 writer.run_by_backend(block)
             if content.get("input"):
                 self._inputs[index] = content["input"]

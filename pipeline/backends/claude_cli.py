@@ -91,7 +91,7 @@ class ClaudeCliReader(Reader):
         writer = self.speaker(parent)
         conversation = self._conversations.get(parent)
         if conversation is None:
-            conversation = self._conversations[parent] = MessageEvents(writer)
+            conversation = self._conversations[parent] = MessageEvents(writer, runs_tools=True)
         return conversation
 
     def _stream_event(self, record: Record) -> None:

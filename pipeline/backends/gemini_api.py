@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.backends.fields import count, elements, fields, text
-from penstock.backends.gemini_arguments import put_partial
+from penstock.backends.gemini_arguments import PartialArguments
 from penstock.backends.reader import Backend, Reader, Record
 from penstock.backends.trouble import trouble
 from penstock.backends.writer import Block, MessageWriter
@@ -28,7 +28,7 @@ class Candidate:
         self._thought: Block | None = None
         self._calls = 0
         self._code_id = ""
-        self._growing: tuple[Block, Record] | None = None
+        self._growing: tuple[Block, PartialArguments] | None = None
 
     def add(self, part: Record) -> bool:
         """Write one part; says whether it is known."""
@@ -78,10 +78,11 @@ class Candidate:
                 return
             self.writer.end_run()
             call_id = self._next_id(call.get("id"))
-            self._growing = (self.writer.open(call_id, "tool", call_id, name), fields(call.get("args")))
+            block = self.writer.open(call_id, "tool", call_id, name)
+            self._growing = (block, PartialArguments(fields(call.get("args"))))
         if self._growing is not None:
             for partial in partials:
-                put_partial(self._growing[1], fields(partial))
+                self._growing[1].add(fields(partial))
         if not call.get("willContinue"):
             self.end_call()
 
@@ -92,9 +93,8 @@ class Candidate:
         block, arguments = self._growing
         self._growing = None
         writer = self.writer
-        call = ToolInvocation(
-            block.call_id, block.tool_name, arguments, block.index, writer.message_id, writer.parent_call_id
-        )
+        place = (block.index, writer.message_id, writer.parent_call_id)
+        call = ToolInvocation(block.call_id, block.tool_name, arguments.whole(), *place)
         writer.copy(block, call)
         writer.close(block.call_id)
 

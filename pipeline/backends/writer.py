@@ -25,9 +25,9 @@ from penstock.events import (
 __all__ = ["Block", "MessageWriter", "argument_text", "mended", "numbered_ids", "parsed_arguments"]
 
 
-def numbered_ids() -> Iterator[str]:
-    """Message ids for backends that have none: `message-1`, `message-2`, …"""
-    return (f"message-{number}" for number in count(1))
+def numbered_ids(word: str = "message") -> Iterator[str]:
+    """Ids for messages and calls that come without: `message-1`, `message-2`, …"""
+    return (f"{word}-{number}" for number in count(1))
 
 
 def parsed_arguments(text: str) -> tuple[Any, bool]:
@@ -280,7 +280,7 @@ class MessageWriter:
             self.emit(Text(text, index, message_id, parent, is_refusal=True))
         else:
             value, is_malformed = parsed_arguments(text)
-            if not (self._is_cut and is_malformed):
+            if not (self._is_cut and (is_malformed or not text.strip())):
                 self.emit(
                     ToolInvocation(
                         block.call_id, block.tool_name, value, index, message_id, parent, is_malformed, True

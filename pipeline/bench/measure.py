@@ -11,7 +11,7 @@ from reactivex import operators as rx
 
 from penstock.bench.workload import Workload
 from penstock.events import Event
-from penstock.operators.clock import Clock, LoopClock
+from penstock.operators.clock import Clock, loop_clock
 from penstock.operators.stage import Chain, Operator
 from penstock.pipeline import Pipeline
 from penstock.reply import Reply
@@ -88,7 +88,7 @@ def stage_times(
 
 def _push(operator: Operator[Any, Any], reads: Sequence[bytes]) -> None:
     async def run() -> None:
-        clock: Clock = LoopClock(asyncio.get_running_loop())
+        clock: Clock = loop_clock()
         chain: Chain[Any, Any] = operator.chain().connect(lambda _: None, clock, lambda action: action())
         for read in reads:
             chain.feed(read)

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import socket
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator
 from contextlib import aclosing
@@ -29,8 +30,9 @@ async def chunks_of(source: Source) -> AsyncGenerator[Chunk, None]:
     * `bytes` or `str`: one chunk. A `Path`: the file's bytes.
     * an HTTP response with `aiter_bytes`/`iter_bytes` (httpx, the openai client's `with_streaming_response`): its
       raw bytes;
-    * the openai client's `Stream` and `AsyncStream`: the raw bytes of the response underneath, which skips the
-      client's own per-chunk objects and is some 80 times cheaper; its chunk objects where there is none;
+    * the openai client's streams (of `create(stream=True)` and of its `stream` helpers): the raw bytes of the
+      response underneath, which skips the client's own per-chunk objects and is some 80 times cheaper; its objects
+      where somebody has begun to read them;
     * any asynchronous iterable;
     * a list or tuple: in place; any other iterable may block and runs in a thread, off the event loop.
 
@@ -74,24 +76,39 @@ def _open(source: Source) -> AsyncGenerator[Any, None]:
 
 def _raw_bytes(source: Any) -> AsyncGenerator[Any, None] | None:
     # The openai client's streams have the httpx response underneath; read past the objects if nobody has yet.
-    response = getattr(source, "response", None)
+    response = getattr(source, "response", None) or getattr(source, "_response", None)
     if response is not None and hasattr(response, "is_stream_consumed"):
-        if response.is_stream_consumed or not hasattr(source, "close"):
-            return None
-        is_async = isinstance(source, AsyncIterable)
-        return (
-            _async_chunks(response.aiter_bytes(), source)
-            if is_async
-            else iterate_in_thread(response.iter_bytes(), source)
-        )
+        if isinstance(source, AsyncIterable):
+            return None if response.is_stream_consumed else _async_chunks(response.aiter_bytes(), source)
+        items = source if response.is_stream_consumed else response.iter_bytes()
+        return iterate_in_thread(items, _BlockingResponse(source, response))
     if hasattr(source, "aiter_bytes"):
         return _async_chunks(source.aiter_bytes(), source)
     if hasattr(source, "iter_bytes"):
         pieces = source.iter_bytes()
         if isinstance(pieces, AsyncIterable):
             return _async_chunks(pieces, source)
-        return iterate_in_thread(pieces, source)
+        return iterate_in_thread(pieces, _BlockingResponse(source, getattr(source, "http_response", source)))
     return None
+
+
+class _BlockingResponse:
+    """Closes a response that another thread may be reading: a close alone would not wake that thread."""
+
+    def __init__(self, source: Any, response: Any) -> None:
+        self._source = source
+        self._extensions = getattr(response, "extensions", {})
+
+    def close(self) -> None:
+        network_stream = self._extensions.get("network_stream")
+        connection = network_stream.get_extra_info("socket") if network_stream is not None else None
+        if isinstance(connection, socket.socket):
+            try:
+                # Past a TLS socket's own shutdown, which would take its state away from under the reader.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+            except OSError:
+                pass  # it is closed already
+        self._source.close()
 
 
 async def _async_chunks(chunks: AsyncIterable[Any], owner: Any = None) -> AsyncGenerator[Any, None]:

@@ -2,14 +2,14 @@
 
 import asyncio
 
-from penstock.operators.clock import Clock, LoopClock
+from penstock.operators.clock import Clock, loop_clock
 
 __all__ = ["clock_or_loop", "pause"]
 
 
 def clock_or_loop(clock: Clock | None) -> Clock:
     """`clock`, or that of the running event loop where there is none."""
-    return clock or LoopClock(asyncio.get_running_loop())
+    return clock or loop_clock()
 
 
 async def pause(clock: Clock, delay_s: float) -> None:

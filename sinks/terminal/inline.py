@@ -1,15 +1,20 @@
 """Text inside a block: emphasis, code, links."""
 
+from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.text import Text
 
 from penstock.sinks.sanitize import sanitize
-from penstock.sinks.terminal.markdown_blocks import parser
 from penstock.sinks.terminal.rows import style
 
 __all__ = ["inline_text"]
 
+# Emphasis and links nested deeper stay as they are written.
+_parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 10}).enable("strikethrough")
 _STYLES = {"em_open": "italic", "strong_open": "bold", "s_open": "strike", "link_open": "underline"}
+
+_MAX_PARSED_CHARS = 20_000
+"""A paragraph longer than this is data, not prose with emphasis, and would take noticeable time."""
 
 
 def inline_text(content: str) -> Text:
@@ -18,8 +23,10 @@ def inline_text(content: str) -> Text:
     Line breaks stay where they are written: models break lines on purpose. The address of a link is shown behind
     it, where its text does not say it already: what is visible can not lie about where it leads.
     """
+    if len(content) > _MAX_PARSED_CHARS:
+        return Text(content)
     tokens: list[Token] = []
-    parser.inline.parse(content, parser, {}, tokens)
+    _parser.inline.parse(content, _parser, {}, tokens)
     text = Text()
     opened: list[tuple[str, int, str]] = []
     for token in tokens:

@@ -46,6 +46,8 @@ class LiveTurn(Sink):
         self._has_region = look.is_live and beside is None
         self._gate = Gate()
         self._next_frame_at = float("-inf")
+        self._is_wished = False
+        """Whether a frame is coming for news."""
         self._alarm_at = float("inf")
         self._cancel_alarm: Callable[[], object] | None = None
         self._last_size = self._size()
@@ -79,7 +81,10 @@ class LiveTurn(Sink):
             self._enter()
 
     def on_next(self, item: Item) -> None:
-        self._gate.run(self._hear, item)
+        if self._is_wished and type(item) is MessagesChanged:
+            self._display.take_messages(item.messages)  # the frame that is coming will show it
+        else:
+            self._gate.run(self._hear, item)
 
     def close(self) -> None:
         self._gate.run(self._close)
@@ -132,6 +137,7 @@ class LiveTurn(Sink):
                 self._draw()
             else:
                 self._set_alarm(wait)
+                self._is_wished = True
 
     def _set_alarm(self, wait: float) -> None:
         at = self._clock.now() + wait
@@ -156,6 +162,7 @@ class LiveTurn(Sink):
         size = self._size()
         is_resized = size != self._last_size
         self._last_size = size
+        self._is_wished = False
         now = self._clock.now()
         columns, lines = size
         # One column stays free: in the last one terminals differ about where the cursor is.
@@ -199,6 +206,7 @@ class LiveTurn(Sink):
     def _expand(self) -> None:
         assert isinstance(self._screen, LiveScreen)
         self._view.expand()
+        self._is_wished = False
         self._expanded = Expanded(
             self._display.messages,
             thinking=self._sink.thinking,

@@ -19,13 +19,13 @@ from typing import NamedTuple, TypeAlias
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-__all__ = ["MAX_NESTING", "Block", "CodeLines", "MarkdownBlocks", "Part", "parser"]
+__all__ = ["MAX_NESTING", "Block", "CodeLines", "MarkdownBlocks", "Part"]
 
 MAX_NESTING = 60
 """What is nested deeper is left out by the parser."""
 
-parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
-parser.enable(["table", "strikethrough"]).disable(["reference", "inline", "text_join"])
+_parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+_parser.enable("table").disable(["reference", "inline", "text_join"])
 
 _SMALL_TAIL_CHARS = 4096
 
@@ -208,7 +208,7 @@ class _Span(NamedTuple):
 
 
 def _spans(lines: list[str]) -> Iterator[_Span]:
-    tokens = parser.parse("\n".join(lines))
+    tokens = _parser.parse("\n".join(lines))
     first = 0
     for index, token in enumerate(tokens):
         if token.type.endswith("list_open") and token.level == 0:

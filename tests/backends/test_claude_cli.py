@@ -129,7 +129,7 @@ def test_without_partial_messages_every_block_is_a_final() -> None:
         MessageStart("msg_1", "m"),
         Thinking("Hm", 0, "msg_1", signature="Eq=="),
         Text("Let me", 1, "msg_1"),
-        ToolInvocation("t1", "Bash", {"command": "ls"}, 2, "msg_1"),
+        ToolInvocation("t1", "Bash", {"command": "ls"}, 2, "msg_1", is_server_side=True),
         ToolCompletion("t1", "a\nb", False, "Bash", "msg_1"),
         MessageStop("msg_1", "tool_use"),
         MessageStart("msg_2", "m"),

@@ -7,7 +7,7 @@ import pytest
 from laws import merged
 from reading import calls, errors, finalized, one, only, read, read_bytes, said, thought, tokens
 
-from penstock.backends.gemini_arguments import put_partial
+from penstock.backends.gemini_arguments import PartialArguments
 from penstock.events import (
     BlockStart,
     MessageStart,
@@ -156,6 +156,7 @@ def test_empty_parts_open_nothing() -> None:
     ("partials", "arguments"),
     [
         ([("$.a", "x"), ("$.a", "y")], {"a": "xy"}),
+        ([("$.a", "x"), ("$.b", "1"), ("$.a", "y")], {"a": "xy", "b": "1"}),
         ([("$.a.b", 1), ("$.a.c", True)], {"a": {"b": 1, "c": True}}),
         ([("$.a[0]", "x"), ("$.a[2]", "z")], {"a": ["x", None, "z"]}),
         ([("$.a[0].b", "x"), ("$.a[0].b", "y"), ("$.a[1].b", "z")], {"a": [{"b": "xy"}, {"b": "z"}]}),
@@ -165,8 +166,8 @@ def test_empty_parts_open_nothing() -> None:
     ],
 )
 def test_partial_arguments_are_put_where_their_path_says(partials: list[Any], arguments: dict[str, Any]) -> None:
-    built: dict[str, Any] = {}
+    built = PartialArguments({})
     for path, value in partials:
         kind = {str: "stringValue", bool: "boolValue"}.get(type(value), "numberValue")
-        put_partial(built, {"jsonPath": path, kind: value})
-    assert built == arguments
+        built.add({"jsonPath": path, kind: value})
+    assert built.whole() == arguments

@@ -70,7 +70,7 @@ def test_an_element_leaves_with_its_last_byte() -> None:
     chain.feed(b'[{"a":1}')
     assert seen == [b'{"a":1}']
     chain.feed(b'\n,\r\n{"b":"')
-    chain.feed(b'\\')
+    chain.feed(b"\\")
     chain.feed(b'"}"}')
     assert seen == [b'{"a":1}', b'{"b":"\\"}"}']
 

@@ -452,3 +452,20 @@ def test_the_chain_in_force_describes_itself() -> None:
     lines = pipeline().describe().splitlines()
     assert lines[0] == "read(openai-chat)"
     assert "coalesce(50 ms)" in lines
+
+
+def test_calls_written_into_the_text_have_ids_of_their_own_in_every_round(
+    run_async: asyncio.Runner, screen: Screen
+) -> None:
+    call = '<tool_call>{"name": "ls", "arguments": {}}</tool_call>'
+
+    async def run() -> None:
+        async with pipeline(screen, tool_engine="tags").turn() as turn:
+            for _ in range(2):
+                reply = await turn.round(says(call))
+                with turn.tool(reply.tool_calls[0]) as block:
+                    block.result("ok")
+
+    run_async.run(run())
+    ends = [update for update in screen.of(ToolBlockUpdate) if update.stage == "end"]
+    assert [(end.id, end.success) for end in ends] == [("call-1", True), ("call-2", True)]

@@ -6,15 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from conftest import recordings
 from laws import check_balance
+
 from penstock import events, updates, wire
 from penstock.cli import main
 
 BACKENDS = {"openai-chat": "openai-chat", "anthropic-messages": "anthropic", "claude-cli": "claude-cli"}
 FILES = recordings(*BACKENDS)
-MARKUP = ("<think>", "</think>", "<tool_call>", "</tool_call>", "<thinking>", "</thinking>", "[TOOL_CALLS]", "<|channel|>")
+MARKUP = (
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "</tool_call>",
+    "<thinking>",
+    "</thinking>",
+    "[TOOL_CALLS]",
+    "<|channel|>",
+)
 
 every_recording = pytest.mark.parametrize(
     "path",
@@ -71,7 +80,9 @@ def test_the_text_has_no_thinking_and_no_markup_and_the_final_message_is_its_end
 
 
 @every_recording
-def test_the_updates_say_each_thing_once_and_in_order(capfdbinary: pytest.CaptureFixture[bytes], path: Path) -> None:
+def test_the_updates_say_each_thing_once_and_in_order(
+    capfdbinary: pytest.CaptureFixture[bytes], path: Path
+) -> None:
     _, output = replayed(capfdbinary, path, "updates")
     shown: list[dict[str, Any]] = [json.loads(line) for line in output.splitlines()]
     kinds = [update["type"] for update in shown]

@@ -11,12 +11,13 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
-
 from chat_stream import answer, event
+
 from penstock.errors import UsageError
 from penstock.pipeline import Pipeline
 from penstock.settings import Settings
 from penstock.sinks.callbacks import CallbackSink
+from penstock.sources import process
 from penstock.sources.process import ChildFailed, child_process
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="children are ended by process group")
@@ -191,7 +192,10 @@ def test_what_the_child_started_ends_with_it(run_async: asyncio.Runner) -> None:
     assert not is_alive(grandchild) or (status.exists() and "State:\tZ" in status.read_text())
 
 
-def test_processes_left_behind_do_not_keep_the_stream_open(run_async: asyncio.Runner) -> None:
+def test_processes_left_behind_do_not_keep_the_stream_open(
+    run_async: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_LINGER_S", 0.05)
     program = """
         import subprocess, sys
         print("started", subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid)

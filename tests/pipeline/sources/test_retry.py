@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-
 from chat_stream import answer, error, event
 from jumping_clock import JumpingClock
+
 from penstock.errors import UsageError
 from penstock.events import StreamError
 from penstock.pipeline import Pipeline
@@ -69,14 +69,18 @@ async def read(server: Server, clock: JumpingClock, retry: Retry = NO_JITTER, **
         [event({"role": "assistant"})],
     ],
 )
-def test_an_attempt_that_fails_before_any_content_is_made_again(run_async: asyncio.Runner, failure: Attempt) -> None:
+def test_an_attempt_that_fails_before_any_content_is_made_again(
+    run_async: asyncio.Runner, failure: Attempt
+) -> None:
     server, clock = Server(failure, GOOD), JumpingClock()
     assert run_async.run(read(server, clock)) == b"".join(GOOD)  # type: ignore[arg-type]
     assert server.opened == 2
     assert clock.waits == [0.5]
 
 
-@pytest.mark.parametrize("broken", [HttpError(401), HttpError(400), ValueError("x"), FileNotFoundError("x"), UsageError("x")])
+@pytest.mark.parametrize(
+    "broken", [HttpError(401), HttpError(400), ValueError("x"), FileNotFoundError("x"), UsageError("x")]
+)
 def test_an_error_that_will_not_pass_stands(run_async: asyncio.Runner, broken: Exception) -> None:
     server, clock = Server([b": hello\n\n", broken], GOOD), JumpingClock()
     with pytest.raises(type(broken)):
@@ -107,7 +111,7 @@ def test_after_the_first_content_nothing_is_retried(run_async: asyncio.Runner, c
 
     async def read_all() -> None:
         async for chunk in retrying(server.open, NO_JITTER, backend="openai-chat", clock=JumpingClock()):
-            seen.append(chunk)
+            seen.append(chunk)  # noqa: PERF401  # what comes before the failure counts
 
     with pytest.raises(ConnectionError):
         run_async.run(read_all())
@@ -122,8 +126,7 @@ def test_content_passes_as_it_comes(run_async: asyncio.Runner) -> None:
     passed: list[Any] = []
 
     async def read_all() -> None:
-        async for chunk in retrying(server.open, backend="openai-chat"):
-            passed.append(chunk)
+        passed.extend([chunk async for chunk in retrying(server.open, backend="openai-chat")])
 
     run_async.run(read_all())
     assert passed == pieces
@@ -170,7 +173,9 @@ def test_the_last_failure_comes_as_if_there_were_no_retry(run_async: asyncio.Run
 def test_a_source_that_resumes_is_opened_again_after_content_too(run_async: asyncio.Runner) -> None:
     lost = ConnectionError("lost")
     server, clock = Server([b"one ", lost], [lost], [lost], [b"two ", lost], [lost], [b"three"]), JumpingClock()
-    assert run_async.run(read(server, clock, Retry(attempts=4, jitter=lambda: 0.0), resumes=True)) == b"one two three"
+    assert (
+        run_async.run(read(server, clock, Retry(attempts=4, jitter=lambda: 0.0), resumes=True)) == b"one two three"
+    )
     assert clock.waits == [0.5, 1.0, 2.0, 0.5, 1.0]
 
 
@@ -216,5 +221,7 @@ def test_in_a_turn_a_retry_is_a_notice_and_the_text_stands_once(run_async: async
 
     text, trouble, notices = run_async.run(take())
     assert (text, trouble) == ("once", None)
-    assert [(notice.code, notice.is_fatal, notice.retry_after_s) for notice in notices] == [("overloaded", False, 0.5)]
+    assert [(notice.code, notice.is_fatal, notice.retry_after_s) for notice in notices] == [
+        ("overloaded", False, 0.5)
+    ]
     assert notices[0].message == "attempt 1 of 3 failed, the next one is in 0.5 s: busy"
