@@ -1,6 +1,7 @@
 """Merge deltas so that a screen hears at most one flush an interval, and never waits for the first."""
 
 from collections.abc import Callable
+from typing import Any
 
 from penstock.events import Event, TextDelta, ThinkingDelta, ToolInputDelta, ToolProgress
 from penstock.operators.merge import BlockKey, Piece, merge_deltas
@@ -24,7 +25,7 @@ class Coalesce(Stage[Event, Event]):
     def __init__(self, window_s: float) -> None:
         self._window_s = window_s
         self._open_at = float("-inf")
-        self._held: dict[BlockKey, list[Piece]] = {}
+        self._held: dict[BlockKey, list[Any]] = {}
         self._running: set[str] = set()
         self._cancel_timer: Callable[[], object] | None = None
 
@@ -57,7 +58,7 @@ class Coalesce(Stage[Event, Event]):
 
     def _hold(self, item: Piece | ToolProgress) -> None:
         if type(item) is ToolProgress:
-            self._held[ToolProgress, 0, item.call_id, ""] = [item]  # type: ignore[list-item]
+            self._held[ToolProgress, 0, item.call_id, ""] = [item]
             return
         key = (type(item), item.block_index, item.message_id, item.parent_call_id)  # type: ignore[union-attr]
         pieces = self._held.get(key)

@@ -8,7 +8,8 @@ from penstock.backends.auto import AutoReader
 from penstock.backends.reader import Backend, Payload, Reader
 from penstock.backends.registry import backend_named
 from penstock.events import Event
-from penstock.operators.frame import DEFAULT_LIMIT_BYTES, Frame
+from penstock.operators.frame import Frame
+from penstock.operators.frame_error import DEFAULT_LIMIT_BYTES
 from penstock.operators.stage import Operator, Stage
 
 __all__ = ["Read", "read"]
@@ -34,12 +35,12 @@ class Read(Stage[bytes | str, Event]):
     and no more of it than `_MAX_HELD_BYTES` outside the framing.
     """
 
-    def __init__(self, reader: Reader, max_payload_bytes: int) -> None:
+    def __init__(self, reader: Reader, max_payload_bytes: int, merges: bool = True) -> None:
         self.reader = reader
         self._frame = Frame(max_payload_bytes)
-        self._frame.emit = self._take
+        self._frame.emit = self._take if merges else self._take_alone
         self._payload: Payload = b""
-        self._is_open = True
+        self._is_open = merges
         self._is_between_records = False
         self._held = b""
         self._misses = 0
@@ -58,12 +59,10 @@ class Read(Stage[bytes | str, Event]):
             return
         rest = self._held + item if self._held else item
         self._held = b""
-        while rest and self._is_open:
+        while rest:
             rest = self._go_short_way(rest)
             if rest:
                 rest = self._go_plain_way(rest)
-        if rest:
-            self._frame.feed(rest)
 
     def _go_short_way(self, chunk: bytes) -> bytes:
         """Read the records at the beginning of `chunk` that repeat the last one; gives back what is left."""
@@ -134,6 +133,9 @@ class Read(Stage[bytes | str, Event]):
 
     def _go_plain_way(self, chunk: bytes) -> bytes:
         """Frame and read some whole records at the beginning of `chunk`, and look whether the last will repeat."""
+        if not self._is_open:
+            self._frame.feed(chunk)
+            return b""
         record_end = self._frame.record_end
         end = chunk.find(record_end, _MANY_BYTES) if record_end else -1
         if end < 0 and record_end:
@@ -155,6 +157,10 @@ class Read(Stage[bytes | str, Event]):
     def _take(self, payload: Payload) -> None:
         self._payload = payload
         self.reader.feed(payload)
+
+    def _take_alone(self, payload: Payload) -> None:
+        self.reader.feed(payload)
+        self.reader.settle()
 
     def _learn(self, whole: bytes, record_end: bytes) -> None:
         """See whether the last record in `whole` is one that the next may repeat."""
@@ -197,10 +203,15 @@ def read(
     message_ids: Iterator[str] | None = None,
     *,
     max_payload_bytes: int = DEFAULT_LIMIT_BYTES,
+    merges: bool = True,
     on_chosen: Callable[[str], object] | None = None,
 ) -> Operator[bytes | str, Event]:
-    """Raw chunks of a backend to events: `frame() | normalize(backend)`, at a fraction of the cost."""
+    """Raw chunks of a backend to events: `frame() | normalize(backend)`, at a fraction of the cost.
+
+    Deltas of one chunk leave as one, unless `merges` is off: then each record's leave alone, as `to_deltas` needs
+    them for a source that sends the whole text so far each time.
+    """
     if backend == "auto":
-        return Operator("read(auto)", lambda: Read(AutoReader(message_ids, on_chosen), max_payload_bytes))
+        return Operator("read(auto)", lambda: Read(AutoReader(message_ids, on_chosen), max_payload_bytes, merges))
     card = backend if isinstance(backend, Backend) else backend_named(backend)
-    return Operator(f"read({card.name})", lambda: Read(card.reader(message_ids), max_payload_bytes))
+    return Operator(f"read({card.name})", lambda: Read(card.reader(message_ids), max_payload_bytes, merges))

@@ -1,8 +1,9 @@
 """A pipeline: the operators in force for a deployment, and the turns that run through them."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from penstock.backends.registry import backend_named
 from penstock.compact import Formatter
@@ -12,10 +13,12 @@ from penstock.operators.clock import Clock
 from penstock.operators.coalesce import coalesce
 from penstock.operators.decode_utf8 import decode_utf8
 from penstock.operators.finalize import finalize
+from penstock.operators.hide import hide
 from penstock.operators.limit_silence import limit_silence
 from penstock.operators.normalize import normalize
 from penstock.operators.phase import phase
 from penstock.operators.read import read
+from penstock.operators.redact import redact
 from penstock.operators.stage import Operator
 from penstock.operators.streaming_tool_calls import streaming_tool_calls
 from penstock.operators.to_deltas import to_deltas
@@ -27,7 +30,7 @@ from penstock.sinks.sink import Item, Sink
 from penstock.sources.chunks import Source
 from penstock.sync_turn import SyncTurn
 from penstock.turn import Turn
-from penstock.updates import Update
+from penstock.updates import AssistantStreamingToolCall, ThinkingUpdate, ToolBlockUpdate, Update
 
 __all__ = ["Pipeline"]
 
@@ -101,10 +104,16 @@ class Pipeline:
         is_text = name != "auto" and backend_named(name).framing == "text"
         chain: Operator[Any, Event]
         if is_text:
-            chain = decode_utf8() | normalize(name, message_ids)
+            decoding: Operator[Any, str] = decode_utf8()
+            chain = decoding | normalize(name, message_ids)
         else:
-            limit, on_chosen = settings.max_record_bytes, self._on_backend_chosen
-            chain = read(name, message_ids, max_payload_bytes=limit, on_chosen=on_chosen)
+            chain = read(
+                name,
+                message_ids,
+                max_payload_bytes=settings.max_record_bytes or sys.maxsize,
+                merges=settings.deltas == "delta",
+                on_chosen=self._on_backend_chosen,
+            )
         if settings.first_chunk_timeout_s or settings.between_chunks_timeout_s:
             chain |= limit_silence(settings.first_chunk_timeout_s, settings.between_chunks_timeout_s)
         if settings.deltas != "delta":
@@ -129,20 +138,35 @@ class Pipeline:
         """From events to what sinks show: what runs once a turn."""
         settings = self.settings
         chain: Operator[Any, Any] = coalesce(settings.window_s)
+        if settings.redact:
+            chain = redact(settings.redact_patterns) | chain
         if settings.streaming_tool_events:
             chain |= streaming_tool_calls()
         chain |= track_tools(self._formatters, heartbeat_s=settings.tool_heartbeat_s)
         chain |= phase()
         chain |= track_messages(state, notifies)
+        if not settings.show_thinking:
+            chain |= hide(ThinkingUpdate)
+        if not settings.show_tools:
+            chain |= hide(ToolBlockUpdate, AssistantStreamingToolCall)
         return chain
 
     def operator(self, backend: str | None = None) -> Operator[bytes | str, Event | Update]:
         """The whole way as one Rx operator, for people who build their own graph."""
         return self.reading(backend) | self.showing()
 
-    def describe(self) -> str:
-        """The operators in force, in order, one a line."""
-        return "\n".join(self.operator().labels)
+    def describe(self, form: Literal["text", "mermaid"] = "text") -> str:
+        """The operators in force and the sinks behind them, in order: one a line, or as a Mermaid flowchart."""
+        labels = self.operator().labels
+        sinks = [type(sink).__name__ for sink in self.sinks]
+        if form == "text":
+            return "\n".join([*labels, *(f"→ {sink}" for sink in sinks)])
+        lines = ["flowchart TD", "    chunks([chunks])"]
+        previous = "chunks"
+        for number, label in enumerate(labels):
+            lines.append(f'    {previous} --> o{number}["{label}"]')
+            previous = f"o{number}"
+        return "\n".join([*lines, *(f'    {previous} --> s{n}(["{sink}"])' for n, sink in enumerate(sinks))])
 
 
 async def _read(turn: Turn, source: Source, backend: str | None) -> None:

@@ -38,22 +38,35 @@ class Settings:
     """At most one update an interval; 0 passes every chunk as it comes."""
 
     tool_heartbeat_s: float = 10.0
-    """A running tool is reported again after so much silence."""
+    """A running tool is reported again after so much silence; 0 means never."""
 
     first_chunk_timeout_s: float = 0.0
-    """The longest wait for the first content of a round; keep-alives do not count."""
+    """The longest wait for the first content of a round; keep-alives do not count; 0 means no limit."""
 
     between_chunks_timeout_s: float = 0.0
-    """The longest silence between two pieces of content; keep-alives do not count."""
+    """The longest silence between two pieces of content; keep-alives do not count; 0 means no limit."""
 
     max_record_bytes: int = 64 * 1024 * 1024
-    """A record larger than this is dropped and reported."""
+    """A record larger than this is dropped and reported; 0 means no limit."""
+
+    show_thinking: bool = True
+    """Thinking reaches the screens (`ThinkingUpdate`); the events themselves, for logs and state, are always there."""
+
+    show_tools: bool = True
+    """Tool calls reach the screens (`ToolBlockUpdate`); the events themselves are always there."""
+
+    redact: bool = False
+    """Secrets are masked for every sink and the message state: API keys of known shapes, bearer tokens and
+    `redact_patterns`. What a round returns to the loop stays as the model wrote it."""
+
+    redact_patterns: tuple[str, ...] = ()
+    """Regular expressions of further secrets, each within one word."""
 
     sink_max_items: int = 256
-    """How many items wait for a slow sink before deltas are given up for their finals."""
+    """How many items wait for a slow sink before deltas are given up for their finals; 0 keeps finals alone."""
 
     sink_max_chars: int = 1024 * 1024
-    """How much text waits for a slow sink before deltas are given up for their finals."""
+    """How much text waits for a slow sink before deltas are given up for their finals; 0 keeps finals alone."""
 
     sink_close_timeout_s: float = 5.0
-    """How long a slow sink may take to read the rest when the turn is over."""
+    """How long a slow sink may take to read the rest when the turn is over; 0 means not at all."""

@@ -21,6 +21,7 @@ from penstock.reply import CollectReply, Reply, TurnResult, total_usage
 from penstock.sinks.delivery import Delivery
 from penstock.sinks.sink import Item, Sink
 from penstock.sources.chunks import Chunk, Source, chunks_of
+from penstock.summary import Figures, TurnSummary
 from penstock.tool_block import ToolBlock
 from penstock.updates import Completed, MessagesChanged
 
@@ -42,15 +43,26 @@ class Round:
         self._chain: Chain[Any, Any] = Chain([*stages, self._collect])
         self._chain.connect(turn._events.feed, turn.clock, turn._alarm)
         self._reader = next(_readers(stages))
+        self._reads_text = self._reader is not stages[0] and not isinstance(stages[0], Read)
         self._collect.on_stall = self._interrupt
         self._task: asyncio.Task[Any] | None = None
         self._is_interrupted = False
         self._is_over = False
+        # A source that sends the whole text so far each time needs its chunks one by one.
+        self._may_join_chunks = turn.pipeline.settings.deltas == "delta"
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._cancel_timer: Callable[[], object] | None = None
         self.is_stopped = False
+        self.number = number
         self.chunks = 0
+        if turn._figures is not None:
+            self.feed = turn._figures.open_round(number, self.feed)  # type: ignore[method-assign]
+
+    @property
+    def backend(self) -> str:
+        """Whose stream it is; with `auto`, the one that was recognised."""
+        return getattr(self._reader, "chosen", "") or self._reader.backend
 
     async def read(self, source: Source) -> Reply:
         """Feed everything the source has; a source that breaks becomes a `StreamError` in its place."""
@@ -85,7 +97,7 @@ class Round:
         """
         self.chunks += 1
         waiting = self._waiting
-        if type(chunk) is bytes and (waiting or self._turn._coalesce.closed_for_s > 0):
+        if type(chunk) is bytes and self._may_join_chunks and (waiting or self._turn._coalesce.closed_for_s > 0):
             if not waiting:
                 self._cancel_timer = self._turn.clock.call_later(self._turn._coalesce.closed_for_s, self._open)
             waiting.append(chunk)
@@ -115,7 +127,7 @@ class Round:
     def _push(self, chunk: Chunk) -> None:
         if self._is_over:
             return
-        if type(chunk) is dict:
+        if type(chunk) is dict or (type(chunk) is str and self._reads_text):
             self._reader.feed(chunk)
         else:
             self._chain.feed(chunk)
@@ -207,6 +219,7 @@ class Turn:
         self._delivery = Delivery(
             self._sinks, self.turn_id, max_items=settings.sink_max_items, max_chars=settings.sink_max_chars
         )
+        self._figures = Figures(self.turn_id, self.clock.now) if self._delivery.wants(TurnSummary) else None
         showing = self.pipeline.showing(self._state, notifies=self._delivery.wants(MessagesChanged))
         self._events: Chain[Event, Item] = showing.chain().connect(self._deliver, self.clock, self._alarm)
         self._coalesce = next(stage for stage in self._events.stages if isinstance(stage, Coalesce))
@@ -327,6 +340,8 @@ class Turn:
     def _deliver(self, item: Item) -> None:
         if type(item) is Completed:
             self._final_message = item.message
+        if self._figures is not None:
+            self._figures.item(item)
         self._delivery.push(item)
 
     def _round_ended(self, round_: Round, reply: Reply) -> None:
@@ -341,6 +356,16 @@ class Turn:
             reply.tool_calls = []
         else:
             self._message = reply.final_message
+        if self._figures is not None:
+            self._delivery.push(
+                self._figures.of_round(
+                    round_.number,
+                    backend=round_.backend,
+                    model=reply.model,
+                    stop_reason=reply.stop_reason,
+                    usage=reply.usage or Usage(),
+                )
+            )
 
     def _end(self) -> None:
         if self._is_ended:
@@ -353,3 +378,5 @@ class Turn:
         self._events.finish()
         self._events.release()
         self._is_ended = True
+        if self._figures is not None:
+            self._delivery.push(self._figures.of_turn(self._stop_reason, total_usage(self._usage)))

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.sinks.failures import Failures
 from penstock.sinks.mailbox import Mailbox, MailboxStatistics
 from penstock.sinks.sink import Item, Sink
+from penstock.summary import SUMMARIES, Summary
 
 __all__ = ["Delivery"]
 
@@ -17,7 +18,7 @@ class Delivery:
 
     def __init__(self, sinks: Sequence[Sink], turn_id: str, *, max_items: int, max_chars: int) -> None:
         self._ends: list[_End] = []
-        self._routes: dict[type, tuple[Callable[[Item], None], ...]] = {}
+        self._routes: dict[type, tuple[Callable[[Any], None], ...]] = {}
         for sink in sinks:
             if inspect.iscoroutinefunction(sink.on_next):
                 self._ends.append(_SlowEnd(sink, turn_id, Mailbox(max_items, max_chars)))
@@ -26,16 +27,14 @@ class Delivery:
 
     def wants(self, kind: type) -> bool:
         """Whether any sink accepts items of this class."""
-        return any(end.accepts is None or kind in end.accepts for end in self._ends)
+        return any(end.wants(kind) for end in self._ends)
 
-    def push(self, item: Item) -> None:
+    def push(self, item: Item | Summary) -> None:
         """Hand one item to every sink that accepts its class."""
         kind = type(item)
         pushes = self._routes.get(kind)
         if pushes is None:
-            pushes = self._routes[kind] = tuple(
-                end.push for end in self._ends if end.accepts is None or kind in end.accepts
-            )
+            pushes = self._routes[kind] = tuple(end.push for end in self._ends if end.wants(kind))
         for push in pushes:
             push(item)
 
@@ -68,6 +67,10 @@ class _End:
         except Exception as error:
             self._failures.add("open", error)
             self._is_open = False
+
+    def wants(self, kind: type) -> bool:
+        """Whether the sink accepts items of this class; a summary is only for those that name it."""
+        return kind not in SUMMARIES if self.accepts is None else kind in self.accepts
 
     def push(self, item: Item) -> None:
         if not self._is_open:

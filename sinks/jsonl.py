@@ -31,7 +31,7 @@ class JsonlSink(Sink):
         self._stream: IO[bytes] | None = None
 
     def open(self, turn_id: str) -> "JsonlSink":
-        opened = JsonlSink(self._target, self._what)  # type: ignore[arg-type]
+        opened = JsonlSink(self._target, self._what)
         if isinstance(self._target, str | Path):
             opened._stream = Path(self._target).open("ab", buffering=0)  # noqa: SIM115  # closed with the turn
         else:

@@ -3,8 +3,8 @@
     with OpenAIServer(chat("Hello"), limited(retry_after_s=1)) as server:
         client = server.client()
 
-Answers are given in order, one a request. `server.requests` has what was asked; `server.hung_up` counts the
-clients that went away before the answer was over.
+Answers are given in order, one a request. `server.requests` has what was asked; `server.has_hung_up` is set
+when a client went away before an answer that never ends.
 """
 
 import asyncio
@@ -54,8 +54,10 @@ def chat(*texts: str, calls: tuple[tuple[str, str, str], ...] = (), ending: str 
         half = len(arguments) // 2
         head = {"index": index, "id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
         chunks.append(chunk({"tool_calls": [head]}))
-        for piece in (arguments[:half], arguments[half:]):
-            chunks.append(chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}))
+        chunks += [
+            chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+            for piece in (arguments[:half], arguments[half:])
+        ]
     if ending == "whole":
         chunks += [chunk({}, "tool_calls" if calls else "stop"), b"data: [DONE]\n\n"]
     return Answer(chunks, ending=ending)
@@ -148,9 +150,7 @@ class OpenAIServer:
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
         self.requests: list[dict[str, Any]] = []
-        self.hung_up = 0
-        self.is_waiting = threading.Event()
-        """Set when an answer that never ends has said all it will say."""
+        self.has_hung_up = threading.Event()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="openai server")
 
@@ -224,9 +224,8 @@ class OpenAIServer:
         if answer.ending == "cut":
             return False
         if answer.ending == "never":
-            self.is_waiting.set()
             await reader.read(1)  # nothing more is asked on this connection: this is its end
-            self.hung_up += 1
+            self.has_hung_up.set()
             return False
         writer.write(b"0\r\n\r\n")
         await writer.drain()

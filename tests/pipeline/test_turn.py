@@ -469,3 +469,21 @@ def test_calls_written_into_the_text_have_ids_of_their_own_in_every_round(
     run_async.run(run())
     ends = [update for update in screen.of(ToolBlockUpdate) if update.stage == "end"]
     assert [(end.id, end.success) for end in ends] == [("call-1", True), ("call-2", True)]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("backend", ["openai-chat", "text"])
+def test_a_source_that_sends_the_whole_text_so_far_is_not_doubled(
+    backend: str, at_once: bool, run_async: asyncio.Runner
+) -> None:
+    texts = ["A", "AB", "ABC", "ABCD"]
+
+    async def run() -> str:
+        settings = Settings(backend=backend, deltas="accumulated")
+        async with Pipeline(settings).turn() as turn:
+            if backend == "text":
+                return (await turn.round(texts if at_once else [text.encode() for text in texts])).text
+            chunks = says(*texts)
+            return (await turn.round([b"".join(chunks)] if at_once else chunks)).text
+
+    assert run_async.run(run()) == "ABCD"

@@ -78,11 +78,11 @@ def test_a_table_with_no_room_for_its_columns_becomes_lines() -> None:
     assert shown(text, 12) == ["aaa: 1", "bbb: 2", "ccc: 3", "", "aaa: 4", "bbb: 5", "ccc: 6"]
 
 
-@pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 13, 39, 79])
+@pytest.mark.parametrize("width", [4, 5, 8, 13, 39, 79])
 def test_no_row_is_wider_than_it_may_be(width: int) -> None:
     text = f"{'x' * 50} 日本語日本語\n\n```\n{'y' * 50}\t日本\n```\n\n| a | b |\n|--|--|\n| {'z' * 50} | 日本語 |"
     for row in rows_of(text, width):
-        assert width_of(row) <= max(width, 2), plain([row])
+        assert width_of(row) <= width, plain([row])
 
 
 @pytest.mark.parametrize("width", [8, 20, 79])
@@ -127,8 +127,7 @@ def test_a_comment_sign_inside_a_string_opens_no_comment() -> None:
 def test_a_look_at_a_line_under_way_does_not_change_what_follows() -> None:
     code = CodeRows("python")
     code.rows('a = """', 80, is_under_way=True)
-    assert [str(s.style) for s in code.rows("b", 80)[0]] == ["none"] or code.rows("b", 80) == code.rows("b", 80)
-    assert code._stack == ["root"]
+    assert code.rows("b", 80) == CodeRows("python").rows("b", 80)
 
 
 def test_languages_nobody_knows_and_lines_too_long_to_lex_are_shown_plain() -> None:

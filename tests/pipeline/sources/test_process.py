@@ -175,21 +175,27 @@ def test_a_second_cancellation_kills_at_once(run_async: asyncio.Runner) -> None:
     assert not has_zombie()
 
 
-def test_what_the_child_started_ends_with_it(run_async: asyncio.Runner) -> None:
-    program = """
-        import subprocess, sys, time
-        print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid)
-        time.sleep(60)
-    """
+def test_what_the_child_started_ends_with_it(run_async: asyncio.Runner, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    grandchild = f"""
+import time
+with open({str(pipe)!r}, "w") as pipe:
+    print("up", flush=True)
+    time.sleep(20)
+    pipe.write("it lives")
+"""
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {grandchild!r}])"
 
-    async def leave_early() -> int:
-        async with aclosing(child_process(python(program))) as chunks:
-            return int(await anext(chunks))
+    async def leave_early() -> None:
+        async with aclosing(child_process([sys.executable, "-c", program])) as chunks:
+            assert (await anext(chunks)).startswith(b"up")
 
-    grandchild = run_async.run(leave_early())
-    # It is init's to reap now; dead or a zombie of somebody else's, it runs no more.
-    status = Path(f"/proc/{grandchild}/status")
-    assert not is_alive(grandchild) or (status.exists() and "State:\tZ" in status.read_text())
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    run_async.run(leave_early())
+    os.set_blocking(reading, True)
+    assert os.read(reading, 100) == b"", "the pipe ends when its last writer does"
+    os.close(reading)
 
 
 def test_processes_left_behind_do_not_keep_the_stream_open(

@@ -1,0 +1,165 @@
+"""One clock a loop: alarms that fall together share a timer, and nothing is armed where nothing waits."""
+
+import asyncio
+import gc
+import weakref
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.operators.clock import LoopClock, clock_of, loop_clock
+
+GRID_S = 1 / 256
+
+
+class Timer:
+    def __init__(self, at: float, action: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        self.at = at
+        self.ring = lambda: action(*arguments)
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+class LoopInVirtualTime:
+    """As much of an event loop as a clock needs; the test turns its time."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.timers: list[Timer] = []
+        self.made = 0
+        self.troubles: list[dict[str, Any]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_at(self, at: float, action: Callable[..., object], *arguments: Any) -> Timer:
+        self.made += 1
+        timer = Timer(at, action, arguments)
+        self.timers.append(timer)
+        return timer
+
+    def call_exception_handler(self, trouble: dict[str, Any]) -> None:
+        self.troubles.append(trouble)
+
+    @property
+    def armed(self) -> list[Timer]:
+        return [timer for timer in self.timers if not timer.is_cancelled]
+
+    def run_until(self, moment: float) -> None:
+        while due := [timer for timer in self.armed if timer.at <= moment]:
+            timer = min(due, key=lambda timer: timer.at)
+            self.timers.remove(timer)
+            self.now = max(self.now, timer.at)
+            timer.ring()
+        self.now = moment
+
+
+def clock_in(loop: LoopInVirtualTime) -> LoopClock:
+    return LoopClock(cast(asyncio.AbstractEventLoop, loop))
+
+
+@given(st.lists(st.floats(0, 2), min_size=1, max_size=30), st.lists(st.booleans(), min_size=30, max_size=30))
+def test_alarms_ring_once_never_early_and_at_most_one_step_late(delays: list[float], keeps: list[bool]) -> None:
+    loop = LoopInVirtualTime()
+    clock = clock_in(loop)
+    rung: dict[int, float] = {}
+    cancels = []
+    for number, delay in enumerate(delays):
+
+        def ring(number: int = number) -> None:
+            assert number not in rung
+            rung[number] = clock.now() - 1000.0
+
+        cancels.append(clock.call_later(delay, ring))
+    for cancel, keep in zip(cancels, keeps, strict=False):
+        if not keep:
+            cancel()
+    loop.run_until(1010.0)
+    kept = {number for number, keep in zip(range(len(delays)), keeps, strict=False) if keep}
+    assert set(rung) == kept
+    for number in kept:
+        assert delays[number] - 1e-9 <= rung[number] <= delays[number] + GRID_S + 1e-9
+    assert not loop.armed
+    for cancel in cancels:
+        cancel()  # late, and twice: nothing
+
+
+def test_a_thousand_windows_share_a_handful_of_timers() -> None:
+    loop = LoopInVirtualTime()
+    clock = clock_in(loop)
+    rung = []
+    for number in range(1000):
+        loop.now = 1000.0 + number * 0.00005  # all within one window
+        clock.call_later(0.05, lambda: rung.append(clock.now()))
+    assert loop.made <= 15
+    loop.run_until(1001.0)
+    assert len(rung) == 1000
+
+
+def test_the_last_alarm_cancelled_disarms_the_timer() -> None:
+    loop = LoopInVirtualTime()
+    clock = clock_in(loop)
+    cancels = [clock.call_later(0.05, lambda: None) for _ in range(3)]
+    for cancel in cancels:
+        assert loop.armed
+        cancel()
+    assert not loop.armed
+
+
+def test_an_alarm_may_cancel_its_neighbour_and_set_another() -> None:
+    loop = LoopInVirtualTime()
+    clock = clock_in(loop)
+    rung: list[str] = []
+
+    def first() -> None:
+        rung.append("first")
+        cancel()
+        clock.call_later(0.0, lambda: rung.append("third"))
+
+    clock.call_later(0.05, first)
+    cancel = clock.call_later(0.05, lambda: rung.append("second"))
+    loop.run_until(1001.0)
+    assert rung == ["first", "third"]
+    assert not loop.armed
+
+
+def test_an_alarm_that_raises_is_reported_and_its_neighbours_ring() -> None:
+    loop = LoopInVirtualTime()
+    clock = clock_in(loop)
+    rung: list[str] = []
+    clock.call_later(0.05, lambda: 1 / 0)
+    clock.call_later(0.05, lambda: rung.append("other"))
+    loop.run_until(1001.0)
+    assert rung == ["other"]
+    assert [type(trouble["exception"]) for trouble in loop.troubles] == [ZeroDivisionError]
+
+
+def test_alarms_that_share_a_timer_ring_in_the_contexts_they_were_set_in() -> None:
+    request: ContextVar[str] = ContextVar("request", default="none")
+    loop = LoopInVirtualTime()
+    clock = clock_in(loop)
+    heard: list[str] = []
+    for name in ("a", "b"):
+        token = request.set(name)
+        clock.call_later(0.05, lambda: heard.append(request.get()))
+        request.reset(token)
+    assert loop.made == 1
+    loop.run_until(1001.0)
+    assert heard == ["a", "b"]
+
+
+def test_everybody_in_a_loop_has_the_same_clock_and_neither_outlives_its_users(run_async: asyncio.Runner) -> None:
+    async def clocks() -> list[LoopClock]:
+        return [loop_clock(), loop_clock(), cast(LoopClock, clock_of(None))]
+
+    first, *others = run_async.run(clocks())
+    assert all(other is first for other in others)
+    gone = weakref.ref(first)
+    del first, others
+    gc.collect()
+    assert gone() is None
