@@ -54,7 +54,9 @@ class Redact(Stage[Event, Event]):
             Text: lambda final: self.emit(replace(final, text=self._clean(final.text))),
             Thinking: lambda final: self.emit(replace(final, text=self._clean(final.text))),
             ToolInvocation: lambda call: self.emit(replace(call, input=self._clean(call.input))),
-            ToolCompletion: lambda completion: self.emit(replace(completion, output=self._clean(completion.output))),
+            ToolCompletion: lambda completion: self.emit(
+                replace(completion, output=self._clean(completion.output))
+            ),
             ToolProgress: lambda progress: self.emit(replace(progress, message=self._clean(progress.message))),
             StreamError: lambda error: self.emit(replace(error, message=self._clean(error.message))),
             Unknown: lambda unknown: self.emit(replace(unknown, payload=self._clean(unknown.payload))),

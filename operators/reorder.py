@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import orjson
+
 from penstock.events import StreamError
 from penstock.operators.stage import Operator, Stage
 
@@ -12,7 +14,12 @@ Item = TypeVar("Item")
 
 
 def sequence_number(record: Any) -> int | None:
-    """The `sequence_number` of a parsed record, as the OpenAI Responses API counts them; None without one."""
+    """The `sequence_number` of a record or payload, as the OpenAI Responses API counts them; None without one."""
+    if isinstance(record, bytes | str):
+        try:
+            record = orjson.loads(record)
+        except orjson.JSONDecodeError:
+            return None
     number = record.get("sequence_number") if isinstance(record, dict) else None
     return number if type(number) is int else None
 

@@ -113,18 +113,20 @@ class _Place:
 
 
 class MessageState:
-    """Applies events to messages; several conversations (subagents) may speak at once."""
+    """Applies events to messages; several conversations (subagents) may speak at once.
+
+    Text that arrives grows at once, and enters the tree of messages when somebody looks, or another kind of event
+    comes: where nobody asks for snapshots, a delta costs one append.
+    """
 
     def __init__(self) -> None:
-        self.messages: Messages = Vector()
+        self._messages: Messages = Vector()
+        self._grown: dict[tuple[str, int], GrowingText] = {}
         self._places: dict[str, _Place] = {}
         self._calls: dict[str, tuple[int, int]] = {}
         self._handlers: dict[type, Any] = {
             MessageStart: self._message_start,
             BlockStart: self._block_start,
-            TextDelta: self._delta,
-            ThinkingDelta: self._delta,
-            ToolInputDelta: self._tool_input,
             BlockStop: self._block_stop,
             MessageStop: self._message_stop,
             Text: self._text,
@@ -139,30 +141,49 @@ class MessageState:
 
     def apply(self, item: Event | Update) -> bool:
         """Take one event or tool update in; True where it changed the messages."""
-        handler = self._handlers.get(type(item))
+        kind = type(item)
+        if kind is TextDelta or kind is ThinkingDelta:
+            return self._grow(item, item.text, item.replace)  # type: ignore[union-attr]
+        if kind is ToolInputDelta:
+            return self._grow(item, item.json, replaces=False)  # type: ignore[union-attr]
+        handler = self._handlers.get(kind)
         if handler is None:
             return False
         before = self.messages
         handler(item)
-        return self.messages is not before
+        return self._messages is not before
+
+    @property
+    def messages(self) -> Messages:
+        """The conversation as it is now."""
+        if self._grown:
+            grown, self._grown = self._grown, {}
+            for (parent_call_id, block_index), growing in grown.items():
+                self._show(self._places[parent_call_id], block_index, growing)
+        return self._messages
+
+    def _show(self, place: _Place, block_index: int, growing: GrowingText) -> None:
+        message = self._messages[place.message]
+        index = place.entries[block_index]
+        entry = message.entries[index]
+        if isinstance(entry, ToolEntry):
+            entry = replace(entry, arguments=growing.view())
+        else:
+            entry = replace(entry, content=growing.view())
+        entries = message.entries.set(index, entry)
+        self._messages = self._messages.set(place.message, replace(message, entries=entries))
 
     # ── deltas ───────────────────────────────────────────────────────────────────────────────────────────
 
     def _message_start(self, event: MessageStart) -> None:
-        self._places[event.parent_call_id] = _Place(len(self.messages))
-        self.messages = self.messages.append(
+        self._places[event.parent_call_id] = _Place(len(self._messages))
+        self._messages = self._messages.append(
             Message(event.message_id, event.model, event.parent_call_id, event.round)
         )
 
     def _block_start(self, event: BlockStart) -> None:
         growing = GrowingText()
         self._add(event, growing, _entry(event, growing.view(), is_streaming=True))
-
-    def _delta(self, event: TextDelta | ThinkingDelta) -> None:
-        self._grow(event, event.text, event.replace)
-
-    def _tool_input(self, event: ToolInputDelta) -> None:
-        self._grow(event, event.json, replaces=False)
 
     def _block_stop(self, event: BlockStop) -> None:
         self._change(event, is_streaming=False)
@@ -207,7 +228,7 @@ class MessageState:
 
     def _turn_completed(self, event: TurnCompleted) -> None:
         for parent, place in self._places.items():
-            if self.messages[place.message].is_streaming:
+            if self._messages[place.message].is_streaming:
                 self._change_message(parent, is_streaming=False)
         self._places.clear()
         self._calls.clear()
@@ -219,34 +240,34 @@ class MessageState:
         if place is None:
             self._message_start(MessageStart(event.message_id, parent_call_id=event.parent_call_id))
             place = self._places[event.parent_call_id]
-        message = self.messages[place.message]
+        message = self._messages[place.message]
         index = place.entries[event.block_index] = len(message.entries)
         if growing is not None:
             place.growing[event.block_index] = growing
         if isinstance(entry, ToolEntry) and entry.call_id:
             self._calls[entry.call_id] = (place.message, index)
-        self.messages = self.messages.set(place.message, replace(message, entries=message.entries.append(entry)))
+        self._messages = self._messages.set(place.message, replace(message, entries=message.entries.append(entry)))
 
-    def _grow(self, event: Any, piece: str, replaces: bool) -> None:
-        place = self._places.get(event.parent_call_id)
-        growing = place.growing.get(event.block_index) if place is not None else None
-        if place is None or growing is None:
-            return
-        if replaces:
-            growing = place.growing[event.block_index] = GrowingText()
+    def _grow(self, event: Any, piece: str, replaces: bool) -> bool:
+        key = (event.parent_call_id, event.block_index)
+        growing = self._grown.get(key)
+        if growing is None or replaces:
+            place = self._places.get(event.parent_call_id)
+            growing = place.growing.get(event.block_index) if place is not None else None
+            if place is None or growing is None:
+                return False
+            if replaces:
+                growing = place.growing[event.block_index] = GrowingText()
+            self._grown[key] = growing
         growing.append(piece)
-        entry = self._entry_of(event)
-        if isinstance(entry, ToolEntry):
-            self._change(event, arguments=growing.view())
-        else:
-            self._change(event, content=growing.view())
+        return True
 
     def _entry_of(self, event: Any) -> Entry | None:
         place = self._places.get(event.parent_call_id)
         index = place.entries.get(event.block_index) if place is not None else None
         if place is None or index is None:
             return None
-        return self.messages[place.message].entries[index]
+        return self._messages[place.message].entries[index]
 
     def _change(self, event: Any, **fields: Any) -> None:
         entry = self._entry_of(event)
@@ -261,23 +282,23 @@ class MessageState:
 
     def _set(self, event: Any, entry: Entry) -> None:
         place = self._places[event.parent_call_id]
-        message = self.messages[place.message]
+        message = self._messages[place.message]
         entries = message.entries.set(place.entries[event.block_index], entry)
-        self.messages = self.messages.set(place.message, replace(message, entries=entries))
+        self._messages = self._messages.set(place.message, replace(message, entries=entries))
 
     def _change_call(self, call_id: str, **fields: Any) -> None:
         found = self._calls.get(call_id)
         if found is not None:
             at, index = found
-            message = self.messages[at]
+            message = self._messages[at]
             entries = message.entries.set(index, replace(message.entries[index], **fields))
-            self.messages = self.messages.set(at, replace(message, entries=entries))
+            self._messages = self._messages.set(at, replace(message, entries=entries))
 
     def _change_message(self, parent_call_id: str, **fields: Any) -> None:
         place = self._places.get(parent_call_id)
         if place is not None:
-            changed = replace(self.messages[place.message], **fields)
-            self.messages = self.messages.set(place.message, changed)
+            changed = replace(self._messages[place.message], **fields)
+            self._messages = self._messages.set(place.message, changed)
 
 
 def _entry(start: BlockStart, view: TextView, is_streaming: bool) -> Entry:

@@ -13,12 +13,14 @@ from penstock.operators.clock import Clock
 from penstock.operators.coalesce import coalesce
 from penstock.operators.decode_utf8 import decode_utf8
 from penstock.operators.finalize import finalize
+from penstock.operators.frame import frame
 from penstock.operators.hide import hide
 from penstock.operators.limit_silence import limit_silence
 from penstock.operators.normalize import normalize
 from penstock.operators.phase import phase
 from penstock.operators.read import read
 from penstock.operators.redact import redact
+from penstock.operators.reorder import reorder
 from penstock.operators.stage import Operator
 from penstock.operators.streaming_tool_calls import streaming_tool_calls
 from penstock.operators.to_deltas import to_deltas
@@ -106,6 +108,10 @@ class Pipeline:
         if is_text:
             decoding: Operator[Any, str] = decode_utf8()
             chain = decoding | normalize(name, message_ids)
+        elif settings.reorder_window_items:
+            ordered: Operator[Any, Any] = reorder(window_items=settings.reorder_window_items)
+            chain = frame(settings.max_record_bytes) | ordered
+            chain |= normalize(name, message_ids, on_chosen=self._on_backend_chosen)
         else:
             chain = read(
                 name,

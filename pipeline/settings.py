@@ -31,6 +31,9 @@ class Settings:
     tool_engine: Literal["native", "tags", "structured"] = "native"
     """Where tool calls come from: the backend's own events, markup in the text, or a structured document."""
 
+    reorder_window_items: int = 0
+    """How many records that come too early wait for those before them, by `sequence_number`; 0 means none."""
+
     streaming_tool_events: bool = False
     """Also emit `AssistantStreamingToolCall` for every raw argument delta."""
 

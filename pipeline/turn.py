@@ -41,12 +41,13 @@ class Round:
         self._collect = CollectReply(turn.turn_id, number)
         stages = [make() for make in turn.pipeline.reading(backend, turn.message_ids, turn.call_ids).make]
         self._chain: Chain[Any, Any] = Chain([*stages, self._collect])
-        self._chain.connect(turn._events.feed, turn.clock, turn._alarm)
+        self._chain.connect(turn._events.feed, turn.clock, lambda action: turn._alarm(lambda: self._alarm(action)))
         self._reader = next(_readers(stages))
         self._reads_text = self._reader is not stages[0] and not isinstance(stages[0], Read)
         self._collect.on_stall = self._interrupt
         self._task: asyncio.Task[Any] | None = None
         self._is_interrupted = False
+        self._is_broken = False
         self._is_over = False
         # A source that sends the whole text so far each time needs its chunks one by one.
         self._may_join_chunks = turn.pipeline.settings.deltas == "delta"
@@ -127,11 +128,27 @@ class Round:
     def _push(self, chunk: Chunk) -> None:
         if self._is_over:
             return
-        if type(chunk) is dict or (type(chunk) is str and self._reads_text):
-            self._reader.feed(chunk)
-        else:
-            self._chain.feed(chunk)
-        self._chain.settle()
+        try:
+            if type(chunk) is dict or (type(chunk) is str and self._reads_text):
+                self._reader.feed(chunk)
+            else:
+                self._chain.feed(chunk)
+            self._chain.settle()
+        except Exception as error:
+            self._break(error)
+
+    def _break(self, error: Exception) -> None:
+        """An operator raised: the round ends in an error, and what the others hold is still delivered."""
+        if not self._is_broken:
+            self._is_broken = True
+            self._collect.feed(StreamError("operator_failed", f"{type(error).__name__}: {error}"))
+            self._interrupt()
+
+    def _alarm(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except Exception as error:
+            self._break(error)
 
     def stop(self) -> None:
         """End now: what has arrived is kept, and the missing rest is nobody's error."""
@@ -161,7 +178,11 @@ class Round:
         self._is_over = True
         if error is not None:
             self._reader.feed(error)
-        self._chain.finish()
+        for stage in self._chain.stages:
+            try:
+                stage.finish()
+            except Exception as failure:
+                self._break(failure)
         self._chain.release()
         self._turn._round_ended(self, self._collect.reply)
 

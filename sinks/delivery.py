@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from penstock.sinks.failures import Failures
@@ -62,6 +62,7 @@ class _End:
         self._failures = Failures(type(sink).__name__)
         self._target = sink
         self._is_open = True
+        self._closing: Awaitable[None] | None = None
         try:
             self._target = sink.open(turn_id)
         except Exception as error:
@@ -87,12 +88,17 @@ class _End:
         if self._is_open:
             self._is_open = False
             try:
-                self._target.close()
+                self._closing = self._target.close()
             except Exception as error:
                 self._failures.add("close", error)
 
     async def close(self, timeout_s: float) -> None:
         self.detach()
+        if self._closing is not None:
+            try:
+                await asyncio.wait_for(self._closing, timeout_s)
+            except Exception as error:
+                self._failures.add("close", error)
 
 
 class _SlowEnd(_End):

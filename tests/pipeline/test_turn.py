@@ -10,15 +10,18 @@ import pytest
 from penstock import (
     AssistantUpdate,
     Completed,
+    Event,
     Pipeline,
     Settings,
     StreamError,
+    TextDelta,
     ToolBlockUpdate,
     TurnClosed,
     TurnCompleted,
     UnknownBackend,
     UsageError,
 )
+from penstock.operators import Operator, Stage
 from penstock.sinks import CallbackSink
 
 
@@ -487,3 +490,44 @@ def test_a_source_that_sends_the_whole_text_so_far_is_not_doubled(
             return (await turn.round([b"".join(chunks)] if at_once else chunks)).text
 
     assert run_async.run(run()) == "ABCD"
+
+
+def test_records_out_of_order_are_put_back_and_a_gap_is_told(run_async: asyncio.Runner, screen: Screen) -> None:
+    def delta(number: int, piece: str) -> bytes:
+        record = {"type": "response.output_text.delta", "sequence_number": number, "item_id": "i", "delta": piece}
+        return b"data: " + json.dumps({**record, "output_index": 0, "content_index": 0}).encode() + b"\n\n"
+
+    created = b'data: {"type":"response.created","sequence_number":0,"response":{"id":"r"}}\n\n'
+    done = b'data: {"type":"response.completed","sequence_number":6,"response":{"id":"r","status":"completed"}}\n\n'
+
+    async def run() -> str:
+        settings = Settings(backend="openai-responses", reorder_window_items=8)
+        async with Pipeline(settings, sinks=[screen.sink]).turn() as turn:
+            chunks = [created, delta(2, "b"), delta(1, "a"), delta(3, "c"), delta(5, "e"), done]
+            return (await turn.round(chunks)).text
+
+    assert run_async.run(run()) == "abce"
+    assert [error.code for error in screen.of(StreamError)] == ["gap"]
+
+
+def test_an_operator_of_ones_own_that_raises_ends_the_round_in_an_error_and_nothing_else(
+    run_async: asyncio.Runner, screen: Screen
+) -> None:
+    class Picky(Stage[Event, Event]):
+        def feed(self, item: Event) -> None:
+            if isinstance(item, TextDelta) and "bad" in item.text:
+                raise ValueError("not this one")
+            self.emit(item)
+
+    async def run() -> None:
+        settings = Settings(backend="openai-chat", window_s=0)
+        own: Operator[Event, Event] = Operator("picky", Picky)
+        async with Pipeline(settings, sinks=[screen.sink], extra_operators=[own]).turn() as turn:
+            reply = await turn.round(says("good ", "bad ", "unread"))
+            assert reply.error is not None
+            assert (reply.error.code, reply.error.message) == ("operator_failed", "ValueError: not this one")
+            assert (await turn.round(says("again"))).text == "again"
+        assert turn.final_message == "again"
+
+    run_async.run(run())
+    assert [error.code for error in screen.of(StreamError)] == ["operator_failed"]
