@@ -1,6 +1,6 @@
 """Deltas and finals reconciled, block by block: every block ends in exactly one truth."""
 
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import orjson
 
@@ -66,17 +66,6 @@ class Finalize(Stage[Event, Event]):
         self._done: dict[Key, BlockFinal] = {}
         self._unparsed: dict[Key, _Building] = {}
         self._torn = False
-        self._handlers: dict[type, Any] = {
-            ToolInputDelta: self._tool_input,
-            BlockStart: self._block_start,
-            BlockStop: self._block_stop,
-            MessageStart: self._message_start,
-            MessageStop: self._message_stop,
-            Text: self._final,
-            Thinking: self._final,
-            ToolInvocation: self._final,
-            StreamError: self._error,
-        }
 
     def feed(self, item: Event) -> None:
         kind = type(item)
@@ -88,8 +77,11 @@ class Finalize(Stage[Event, Event]):
                 building.pieces.append(item.text)  # type: ignore[union-attr]
             self.emit(item)
         else:
-            handler = self._handlers.get(kind, self.emit)
-            handler(item)
+            handler = self._handlers.get(kind)
+            if handler is None:
+                self.emit(item)
+            else:
+                handler(self, item)
 
     def _tool_input(self, delta: ToolInputDelta) -> None:
         building = self._open.get((delta.parent_call_id, delta.block_index))
@@ -186,6 +178,18 @@ class Finalize(Stage[Event, Event]):
         for key, building in self._unparsed.items():
             self._judge(key, building, is_cut=True)
         self._unparsed.clear()
+
+    _handlers: ClassVar[dict[type, Any]] = {
+        ToolInputDelta: _tool_input,
+        BlockStart: _block_start,
+        BlockStop: _block_stop,
+        MessageStart: _message_start,
+        MessageStop: _message_stop,
+        Text: _final,
+        Thinking: _final,
+        ToolInvocation: _final,
+        StreamError: _error,
+    }
 
 
 def _invocation(start: BlockStart, arguments: Any, is_malformed: bool = False) -> ToolInvocation:

@@ -1,6 +1,6 @@
 """Replace, then append, then clear: the updates of a chat screen over a whole turn."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.events import (
     BlockStart,
@@ -39,21 +39,12 @@ class Phase(Stage[Event, Event | Update]):
         self._round_is_over = True
         self._text = GrowingText()
         self._blocks: dict[int, GrowingText] = {}
-        self._handlers: dict[type, Any] = {
-            TextDelta: self._text_delta,
-            ThinkingDelta: self._thinking_delta,
-            Text: self._text_final,
-            MessageStart: self._message_start,
-            BlockStart: self._block_start,
-            ToolInvocation: self._begin_round,
-            TurnCompleted: self._turn_completed,
-        }
 
     def feed(self, item: Event) -> None:
         self.emit(item)
         handler = self._handlers.get(type(item))
         if handler is not None:
-            handler(item)
+            handler(self, item)
 
     def _thinking_delta(self, delta: ThinkingDelta) -> None:
         if not self._has_started and not delta.parent_call_id:
@@ -120,6 +111,16 @@ class Phase(Stage[Event, Event | Update]):
 
     def finish(self) -> None:
         self._turn_completed(TurnCompleted())
+
+    _handlers: ClassVar[dict[type, Any]] = {
+        TextDelta: _text_delta,
+        ThinkingDelta: _thinking_delta,
+        Text: _text_final,
+        MessageStart: _message_start,
+        BlockStart: _block_start,
+        ToolInvocation: _begin_round,
+        TurnCompleted: _turn_completed,
+    }
 
 
 def phase() -> Operator[Event, Event | Update]:

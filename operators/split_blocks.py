@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import count, repeat
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from msgspec.structs import replace
 
@@ -47,19 +47,6 @@ class SplitBlocks(Stage[Event, Event]):
         self._nowhere = SourceBlock(SplitMessage("", "", self._pass, self._call_ids), -1, read)
         self._block = self._nowhere
         """The block that text came for last."""
-        self._handlers: dict[type, Any] = {
-            MessageStart: self._message_start,
-            MessageStop: self._message_stop,
-            BlockStart: self._block_start,
-            BlockStop: self._block_stop,
-            ThinkingDelta: self._renumber,
-            ToolInputDelta: self._renumber,
-            Text: self._text,
-            Thinking: self._renumber,
-            ToolInvocation: self._renumber,
-            StreamError: self._error,
-            TurnCompleted: self._turn_completed,
-        }
 
     def feed(self, item: Event) -> None:
         if type(item) is TextDelta:
@@ -85,8 +72,11 @@ class SplitBlocks(Stage[Event, Event]):
             else:
                 self.emit(TextDelta(text, block.index, item.message_id, item.parent_call_id))
         else:
-            handler = self._handlers.get(type(item), self.emit)
-            handler(item)
+            handler = self._handlers.get(type(item))
+            if handler is None:
+                self.emit(item)
+            else:
+                handler(self, item)
 
     def finish(self) -> None:
         self._stop_all()
@@ -197,6 +187,20 @@ class SplitBlocks(Stage[Event, Event]):
     def _stop_all(self) -> None:
         for message in self._messages.values():
             _stop_blocks(message)
+
+    _handlers: ClassVar[dict[type, Any]] = {
+        MessageStart: _message_start,
+        MessageStop: _message_stop,
+        BlockStart: _block_start,
+        BlockStop: _block_stop,
+        ThinkingDelta: _renumber,
+        ToolInputDelta: _renumber,
+        Text: _text,
+        Thinking: _renumber,
+        ToolInvocation: _renumber,
+        StreamError: _error,
+        TurnCompleted: _turn_completed,
+    }
 
 
 def _stop_blocks(message: SplitMessage) -> None:

@@ -1,7 +1,7 @@
 """The life of every tool call, for a screen: start, streaming, running, end."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import orjson
 
@@ -99,15 +99,6 @@ class TrackTools(Stage[Event, "Event | ToolBlockUpdate"]):
         self._ended: dict[CallKey, str] = {}
         """Which message an ended call was of: what still arrives for it is no news."""
         self._cancel_timer: Callable[[], object] | None = None
-        self._handlers: dict[type, Any] = {
-            ToolInputDelta: self._tool_input,
-            BlockStart: self._block_start,
-            MessageStart: self._message_start,
-            ToolInvocation: self._invocation,
-            ToolProgress: self._progress,
-            ToolCompletion: self._completion,
-            StreamError: self._error,
-        }
 
     def feed(self, item: Event) -> None:
         if type(item) is TurnCompleted:
@@ -115,7 +106,7 @@ class TrackTools(Stage[Event, "Event | ToolBlockUpdate"]):
         self.emit(item)
         handler = self._handlers.get(type(item))
         if handler is not None:
-            handler(item)
+            handler(self, item)
 
     # ── while it is being built ──────────────────────────────────────────────────────────────────────────
 
@@ -284,6 +275,16 @@ class TrackTools(Stage[Event, "Event | ToolBlockUpdate"]):
         if self._cancel_timer is not None:
             self._cancel_timer()
             self._cancel_timer = None
+
+    _handlers: ClassVar[dict[type, Any]] = {
+        ToolInputDelta: _tool_input,
+        BlockStart: _block_start,
+        MessageStart: _message_start,
+        ToolInvocation: _invocation,
+        ToolProgress: _progress,
+        ToolCompletion: _completion,
+        StreamError: _error,
+    }
 
 
 def track_tools(

@@ -39,10 +39,11 @@ from penstock.events import (
 from penstock.messages import Message, Messages, MessageState, TextEntry, ThinkingEntry, ToolEntry
 from penstock.pipeline import Pipeline
 from penstock.reply import Reply, TurnResult
+from penstock.round import Round
 from penstock.settings import Settings
 from penstock.sync_turn import SyncTurn
 from penstock.tool_block import ToolBlock
-from penstock.turn import Round, Turn
+from penstock.turn import Turn
 from penstock.updates import (
     AssistantStreamingToolCall,
     AssistantUpdate,

@@ -5,7 +5,7 @@ changed path with the one before (`penstock.vector`) and its texts are views (`p
 update costs the same with 10,000 messages behind it as with 10, and whoever kept a snapshot keeps what it said.
 """
 
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -124,20 +124,6 @@ class MessageState:
         self._grown: dict[tuple[str, int], GrowingText] = {}
         self._places: dict[str, _Place] = {}
         self._calls: dict[str, tuple[int, int]] = {}
-        self._handlers: dict[type, Any] = {
-            MessageStart: self._message_start,
-            BlockStart: self._block_start,
-            BlockStop: self._block_stop,
-            MessageStop: self._message_stop,
-            Text: self._text,
-            Thinking: self._thinking,
-            ToolInvocation: self._tool_invocation,
-            ToolCompletion: self._tool_completion,
-            Usage: self._usage,
-            StreamError: self._error,
-            TurnCompleted: self._turn_completed,
-            ToolBlockUpdate: self._tool_block,
-        }
 
     def apply(self, item: Event | Update) -> bool:
         """Take one event or tool update in; True where it changed the messages."""
@@ -150,7 +136,7 @@ class MessageState:
         if handler is None:
             return False
         before = self.messages
-        handler(item)
+        handler(self, item)
         return self._messages is not before
 
     @property
@@ -299,6 +285,21 @@ class MessageState:
         if place is not None:
             changed = replace(self._messages[place.message], **fields)
             self._messages = self._messages.set(place.message, changed)
+
+    _handlers: ClassVar[dict[type, Any]] = {
+        MessageStart: _message_start,
+        BlockStart: _block_start,
+        BlockStop: _block_stop,
+        MessageStop: _message_stop,
+        Text: _text,
+        Thinking: _thinking,
+        ToolInvocation: _tool_invocation,
+        ToolCompletion: _tool_completion,
+        Usage: _usage,
+        StreamError: _error,
+        TurnCompleted: _turn_completed,
+        ToolBlockUpdate: _tool_block,
+    }
 
 
 def _entry(start: BlockStart, view: TextView, is_streaming: bool) -> Entry:

@@ -7,7 +7,7 @@ from pathlib import Path
 from penstock.errors import TurnClosed
 from penstock.events import ToolInvocation
 from penstock.operators.clock import Clock
-from penstock.sources.recording import Mark, Speed, Step, steps
+from penstock.sources.recordings import Mark, Speed, Step, steps
 from penstock.turn import Turn
 
 __all__ = ["replay"]
@@ -16,7 +16,7 @@ __all__ = ["replay"]
 async def replay(
     turn: Turn, path: str | Path, *, backend: str | None = None, speed: Speed = 1.0, clock: Clock | None = None
 ) -> None:
-    """Play a recording, or any file of a stream (`penstock.sources.recording`), as the rounds and tools of `turn`.
+    """Play a recording, or any file of a stream (`penstock.sources.recordings`), as the rounds and tools of `turn`.
 
     The chunks between two marks are one round; what tools did comes from the marks. Ends early when the turn does.
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
@@ -88,16 +88,6 @@ class CollectReply(Stage[Event, Event]):
         self._texts: dict[int, str] = {}
         self._thinking: list[str] = []
         self._calls: dict[str, ToolInvocation] = {}
-        self._handlers: dict[type, Any] = {
-            MessageStart: self._message_start,
-            Text: self._text,
-            Thinking: self._think,
-            ToolInvocation: self._call,
-            ToolCompletion: self._completion,
-            Usage: self._usage,
-            StreamError: self._error,
-            TurnCompleted: self._completed,
-        }
 
     def feed(self, item: Event) -> None:
         kind = type(item)
@@ -108,7 +98,7 @@ class CollectReply(Stage[Event, Event]):
         if handler is None:
             self.emit(item)
         else:
-            handler(item)
+            handler(self, item)
 
     def _message_start(self, start: MessageStart) -> None:
         if not start.parent_call_id:
@@ -160,6 +150,17 @@ class CollectReply(Stage[Event, Event]):
         self.reply.text = "".join(self._texts.values())
         self.reply.thinking = "".join(self._thinking)
         self.reply.tool_calls = list(self._calls.values())
+
+    _handlers: ClassVar[dict[type, Any]] = {
+        MessageStart: _message_start,
+        Text: _text,
+        Thinking: _think,
+        ToolInvocation: _call,
+        ToolCompletion: _completion,
+        Usage: _usage,
+        StreamError: _error,
+        TurnCompleted: _completed,
+    }
 
 
 def total_usage(usages: Sequence[Usage]) -> Usage:

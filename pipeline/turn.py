@@ -2,25 +2,23 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from penstock.backends.reader import Reader
 from penstock.backends.writer import numbered_ids
-from penstock.errors import PenstockError, SourceFailed, TurnClosed
+from penstock.errors import TurnClosed
 from penstock.events import Event, StreamError, ToolInvocation, TurnCompleted, Usage
 from penstock.messages import Messages, MessageState
 from penstock.operators.clock import Clock, loop_clock
 from penstock.operators.coalesce import Coalesce
 from penstock.operators.gate import Gate
-from penstock.operators.read import Read
-from penstock.operators.stage import Chain, Stage
-from penstock.reply import CollectReply, Reply, TurnResult, total_usage
+from penstock.operators.stage import Chain
+from penstock.reply import Reply, TurnResult, total_usage
+from penstock.round import Round
 from penstock.sinks.delivery import Delivery
 from penstock.sinks.sink import Item, Sink
-from penstock.sources.chunks import Chunk, Source, chunks_of
+from penstock.sources.chunks import Source
 from penstock.summary import Figures, TurnSummary
 from penstock.tool_block import ToolBlock
 from penstock.updates import Completed, MessagesChanged
@@ -28,178 +26,7 @@ from penstock.updates import Completed, MessagesChanged
 if TYPE_CHECKING:
     from penstock.pipeline import Pipeline
 
-__all__ = ["Round", "Turn"]
-
-_MAX_WAITING_BYTES = 64 * 1024
-
-
-class Round:
-    """One model call of a turn, pushed by hand: `feed` chunks, then `finish`. `Turn.round` does it for a source."""
-
-    def __init__(self, turn: "Turn", backend: str | None, number: int) -> None:
-        self._turn = turn
-        self._collect = CollectReply(turn.turn_id, number)
-        stages = [make() for make in turn.pipeline.reading(backend, turn.message_ids, turn.call_ids).make]
-        self._chain: Chain[Any, Any] = Chain([*stages, self._collect])
-        self._chain.connect(turn._events.feed, turn.clock, lambda action: turn._alarm(lambda: self._alarm(action)))
-        self._reader = next(_readers(stages))
-        self._reads_text = self._reader is not stages[0] and not isinstance(stages[0], Read)
-        self._collect.on_stall = self._interrupt
-        self._task: asyncio.Task[Any] | None = None
-        self._is_interrupted = False
-        self._is_broken = False
-        self._is_over = False
-        # A source that sends the whole text so far each time needs its chunks one by one.
-        self._may_join_chunks = turn.pipeline.settings.deltas == "delta"
-        self._waiting: list[bytes] = []
-        self._waiting_bytes = 0
-        self._cancel_timer: Callable[[], object] | None = None
-        self.is_stopped = False
-        self.number = number
-        self.chunks = 0
-        if turn._figures is not None:
-            self.feed = turn._figures.open_round(number, self.feed)  # type: ignore[method-assign]
-
-    @property
-    def backend(self) -> str:
-        """Whose stream it is; with `auto`, the one that was recognised."""
-        return getattr(self._reader, "chosen", "") or self._reader.backend
-
-    async def read(self, source: Source) -> Reply:
-        """Feed everything the source has; a source that breaks becomes a `StreamError` in its place."""
-        task = self._task = asyncio.current_task()
-        try:
-            async with aclosing(chunks_of(source)) as chunks:
-                async for chunk in chunks:
-                    self.feed(chunk)
-                    if self._is_interrupted:
-                        break
-        except asyncio.CancelledError:
-            # Our own interruption cancels the wait for the next chunk; anybody else's cancellation goes on.
-            if not self._is_interrupted or task is None or task.uncancel() > 0:
-                self.stop()
-                self.finish()
-                raise
-        except SourceFailed as error:
-            self.fail(StreamError("source_failed", str(error), retryable=True))
-        except PenstockError:
-            raise
-        except Exception as error:
-            self.fail(StreamError("source_failed", f"{type(error).__name__}: {error}", retryable=True))
-        finally:
-            self._task = None
-        return self.finish()
-
-    def feed(self, chunk: Chunk) -> None:
-        """Push one chunk: raw bytes or text, or a record that is parsed already.
-
-        While the window is closed, nothing could be shown: bytes that arrive then wait, unread, until it opens or
-        there are many of them, and are read in one go. Called from the turn's own thread.
-        """
-        self.chunks += 1
-        waiting = self._waiting
-        if type(chunk) is bytes and self._may_join_chunks and (waiting or self._turn._coalesce.closed_for_s > 0):
-            if not waiting:
-                self._cancel_timer = self._turn.clock.call_later(self._turn._coalesce.closed_for_s, self._open)
-            waiting.append(chunk)
-            self._waiting_bytes += len(chunk)
-            if self._waiting_bytes >= _MAX_WAITING_BYTES:
-                self.catch_up()
-        else:
-            self.catch_up()
-            self._turn._gate.run(self._push, chunk)
-
-    def _open(self) -> None:
-        """The window opens: read what waits, and show all of it at once."""
-        self.catch_up()
-        self._turn._gate.run(self._turn._coalesce.flush)
-
-    def catch_up(self) -> None:
-        """Read what has arrived and waits, now."""
-        if self._cancel_timer is not None:
-            self._cancel_timer()
-            self._cancel_timer = None
-        if self._waiting:
-            chunk = b"".join(self._waiting)
-            self._waiting.clear()
-            self._waiting_bytes = 0
-            self._turn._gate.run(self._push, chunk)
-
-    def _push(self, chunk: Chunk) -> None:
-        if self._is_over:
-            return
-        try:
-            if type(chunk) is dict or (type(chunk) is str and self._reads_text):
-                self._reader.feed(chunk)
-            else:
-                self._chain.feed(chunk)
-            self._chain.settle()
-        except Exception as error:
-            self._break(error)
-
-    def _break(self, error: Exception) -> None:
-        """An operator raised: the round ends in an error, and what the others hold is still delivered."""
-        if not self._is_broken:
-            self._is_broken = True
-            self._collect.feed(StreamError("operator_failed", f"{type(error).__name__}: {error}"))
-            self._interrupt()
-
-    def _alarm(self, action: Callable[[], object]) -> None:
-        try:
-            action()
-        except Exception as error:
-            self._break(error)
-
-    def stop(self) -> None:
-        """End now: what has arrived is kept, and the missing rest is nobody's error."""
-        self.is_stopped = True
-        self._interrupt()
-
-    def _interrupt(self) -> None:
-        self._reader.is_stopped = True
-        if self._task is not None and not self._is_interrupted and self._task is not _current_task():
-            self._task.cancel()
-        self._is_interrupted = True
-
-    def fail(self, error: StreamError) -> None:
-        """The source broke: say so in its place, after everything that arrived."""
-        self.catch_up()
-        self._turn._gate.run(self._end, error)
-
-    def finish(self) -> Reply:
-        """The input is over: everything held is delivered, everything open is closed."""
-        self.catch_up()
-        self._turn._gate.run(self._end, None)
-        return self._collect.reply
-
-    def _end(self, error: StreamError | None) -> None:
-        if self._is_over:
-            return
-        self._is_over = True
-        if error is not None:
-            self._reader.feed(error)
-        for stage in self._chain.stages:
-            try:
-                stage.finish()
-            except Exception as failure:
-                self._break(failure)
-        self._chain.release()
-        self._turn._round_ended(self, self._collect.reply)
-
-
-def _readers(stages: Iterable[Stage[Any, Any]]) -> Iterator[Reader]:
-    for stage in stages:
-        if isinstance(stage, Read):
-            yield stage.reader
-        elif isinstance(stage, Reader):
-            yield stage
-
-
-def _current_task() -> asyncio.Task[Any] | None:
-    try:
-        return asyncio.current_task()
-    except RuntimeError:
-        return None
+__all__ = ["Turn"]
 
 
 class Turn:

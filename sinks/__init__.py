@@ -1,14 +1,18 @@
-"""Where updates end: terminals, logs, callbacks, files."""
+"""Where updates end: terminals, logs, callbacks, files. Each is imported when it is first asked for."""
 
-from penstock.sinks.callbacks import CallbackSink
-from penstock.sinks.jsonl import JsonlSink
-from penstock.sinks.jsonl_store import JsonlStore
-from penstock.sinks.log import LogSink
-from penstock.sinks.mailbox import Mailbox, MailboxStatistics
-from penstock.sinks.sink import Item, Sink
-from penstock.sinks.sqlite_store import SqliteStore
-from penstock.sinks.terminal import TerminalSink
-from penstock.sinks.text import TextSink
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.sinks.callbacks import CallbackSink
+    from penstock.sinks.jsonl import JsonlSink
+    from penstock.sinks.jsonl_store import JsonlStore
+    from penstock.sinks.log import LogSink
+    from penstock.sinks.mailbox import Mailbox, MailboxStatistics
+    from penstock.sinks.sink import Item, Sink
+    from penstock.sinks.sqlite_store import SqliteStore
+    from penstock.sinks.terminal import TerminalSink
+    from penstock.sinks.text import TextSink
 
 __all__ = [
     "CallbackSink",
@@ -23,3 +27,23 @@ __all__ = [
     "TerminalSink",
     "TextSink",
 ]
+
+_HOMES = {
+    "CallbackSink": "callbacks",
+    "Item": "sink",
+    "JsonlSink": "jsonl",
+    "JsonlStore": "jsonl_store",
+    "LogSink": "log",
+    "Mailbox": "mailbox",
+    "MailboxStatistics": "mailbox",
+    "Sink": "sink",
+    "SqliteStore": "sqlite_store",
+    "TerminalSink": "terminal",
+    "TextSink": "text",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -3,8 +3,8 @@
 A store is a sink. `pipeline.turn(store.conversation("c-7"))` writes a turn into a conversation of that name,
 `store.messages("c-7")` reads all its turns back as the same snapshots that the turns had when they ended.
 
-What is kept: finals, and of each message its model, round and stop reason. Deltas never are. What a killed program
-leaves behind is whole records; what it loses is at most the last `window_s`.
+What is kept: finals, and where each message began and stopped (its model, round and stop reason). What streams
+never is. What a killed program leaves behind is whole records; what it loses is at most the last `window_s`.
 """
 
 import asyncio
@@ -133,7 +133,7 @@ class Store(Sink):
     def messages(self, conversation_id: str = "") -> Messages:
         """The messages of a conversation; a turn that a kill cut off has those of its blocks that were complete."""
         self.flush()
-        turns: dict[str, list[dict[str, Any]]] = {}
+        turns: dict[str, list[Any]] = {}
         for _, turn_id, line in self.records(conversation_id):
             turns.setdefault(turn_id, []).append(decoded(line))
         state = MessageState()
@@ -161,19 +161,9 @@ class _TurnWriter(Sink):
         self._store = store
         self._conversation_id = conversation_id
         self._turn_id = turn_id
-        self._started: dict[str, MessageStart] = {}
 
     def on_next(self, item: Item) -> None:
-        if type(item) is MessageStart:
-            self._started[item.parent_call_id] = item
-        elif type(item) is MessageStop:
-            start = self._started.pop(item.parent_call_id, None) or MessageStart(item.message_id)
-            self._put({**wire.to_json(start), "event": "message", "stopReason": item.stop_reason})
-        else:
-            self._put(wire.to_json(item))
-
-    def _put(self, item: dict[str, Any]) -> None:
-        self._store.put((self._conversation_id, self._turn_id, _encoded(item)))
+        self._store.put((self._conversation_id, self._turn_id, _encoded(wire.to_json(item))))
 
     async def close(self) -> None:
         await asyncio.to_thread(self._store.flush)
@@ -200,34 +190,16 @@ def decoded(line: bytes) -> Any:
 # ── from finals back to messages ─────────────────────────────────────────────────────────────────────────
 
 
-def _replay(items: list[dict[str, Any]], state: MessageState) -> None:
-    """Apply one turn's finals to `state`, each message begun by its first and stopped where it was."""
-    envelopes = {_message_of(item): item for item in items if item["event"] == "message"}
-    begun: dict[str, str] = {}
+def _replay(items: list[Any], state: MessageState) -> None:
+    """Apply one turn to `state`: its tools get their stages and lines anew, and what a kill left open is closed."""
     chain = (track_tools() | track_messages(state, notifies=False)).chain()
     chain.connect(lambda _: None, _StillClock(), lambda action: action())
     for item in items:
-        message_id, parent = _message_of(item)
-        if item["event"] == "message":
-            chain.feed(MessageStop(message_id, item.get("stopReason", ""), parent))
-            continue
-        if item["event"] in _IN_A_MESSAGE and message_id and begun.get(parent) != message_id:
-            begun[parent] = message_id
-            envelope = envelopes.get((message_id, parent), {})
-            round_ = envelope.get("round", 0)
-            chain.feed(MessageStart(message_id, envelope.get("model", ""), item.get("turnId", ""), round_, parent))
         chain.feed(wire.from_json(item))  # type: ignore[arg-type]  # only events are stored
-    if not items or items[-1]["event"] != "turn_completed":
+    if items[-1]["event"] != "turn_completed":
         chain.feed(TurnCompleted("interrupted"))
     chain.finish()
     chain.release()
-
-
-_IN_A_MESSAGE = ("text", "thinking", "tool_invocation")
-
-
-def _message_of(item: dict[str, Any]) -> tuple[str, str]:
-    return item.get("messageId", ""), item.get("parentCallId", "")
 
 
 class _StillClock(Clock):

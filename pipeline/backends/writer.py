@@ -27,7 +27,7 @@ __all__ = ["Block", "MessageWriter", "argument_text", "mended", "numbered_ids", 
 
 def numbered_ids(word: str = "message") -> Iterator[str]:
     """Ids for messages and calls that come without: `message-1`, `message-2`, …"""
-    return (f"{word}-{number}" for number in count(1))
+    return map(f"{word}-{{}}".format, count(1))
 
 
 def parsed_arguments(text: str) -> tuple[Any, bool]:

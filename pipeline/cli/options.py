@@ -8,7 +8,7 @@ from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from penstock.settings import Settings
-    from penstock.sources.recording import Speed
+    from penstock.sources.recordings import Speed
 
 __all__ = ["OUTPUTS", "Subparsers", "add_command", "add_common", "add_speed", "readable_file", "settings_of"]
 

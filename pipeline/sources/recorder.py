@@ -1,4 +1,4 @@
-"""Writing recordings: the bytes of a source with their timing. `penstock.sources.recording` plays them.
+"""Writing recordings: the bytes of a source with their timing. `penstock.sources.recordings` plays them.
 
 One JSON object a line; `docs/recordings.md` describes the format.
 

@@ -51,7 +51,7 @@ def test_recording_a_replay_gives_the_same_bytes(capfdbinary: pytest.CaptureFixt
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     main(["record", str(first), "--", *writing(STREAM)])
     program = (
-        "import asyncio, sys; from penstock.sources.recording import recording\n"
+        "import asyncio, sys; from penstock.sources.recordings import recording\n"
         "async def main():\n"
         f"    async for chunk in recording({str(first)!r}): sys.stdout.buffer.write(chunk)\n"
         "asyncio.run(main())"

@@ -16,7 +16,7 @@ from laws import check_balance
 from penstock import wire
 from penstock.cli import main
 from penstock.events import Event
-from penstock.sources.recording import recording
+from penstock.sources.recordings import recording
 
 ROOT = Path(__file__).resolve().parents[3]
 DEMO = Path(str(files("penstock"))) / "demo" / "turn.jsonl"

@@ -20,7 +20,7 @@ from penstock.errors import SourceFailed, UsageError
 from penstock.operators.clock import SchedulerClock
 from penstock.sources.pause import pause
 from penstock.sources.recorder import Recorder, record
-from penstock.sources.recording import PLAIN_RECORDS_PER_S, Speed, recording
+from penstock.sources.recordings import PLAIN_RECORDS_PER_S, Speed, recording
 
 STREAM = [b"data: one\n\n", b"data: zw", "ö".encode()[:1], "ö".encode()[1:] + b"lf\n\n", b"", b"\xff\x00"]
 
