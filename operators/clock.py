@@ -3,8 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable
-from contextvars import Context, copy_context
-from functools import partial
+from contextvars import copy_context
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -46,37 +45,56 @@ class LoopClock:
         at = math.ceil((self.now() + delay_s) * _TICKS_PER_S)
         tick = self._ticks.get(at)
         if tick is None:
-            tick = self._ticks[at] = _Tick(self._loop.call_at(at / _TICKS_PER_S, self._ring, at))
-        alarm = object()
-        # An alarm rings in its caller's context, as the loop's own timers do: a turn's log lines stay its own.
-        tick.alarms[alarm] = action, copy_context()
-        return partial(self._cancel, at, tick, alarm)
+            tick = self._ticks[at] = _Tick(self._ticks, at)
+            tick.timer = self._loop.call_at(at / _TICKS_PER_S, self._ring, tick)
+        alarm = _Alarm(tick, action)
+        tick.alarms[alarm] = None
+        return alarm.cancel
 
-    def _cancel(self, at: int, tick: "_Tick", alarm: object) -> None:
-        tick.alarms.pop(alarm, None)
-        if not tick.alarms and self._ticks.get(at) is tick:
-            del self._ticks[at]
-            tick.timer.cancel()
-
-    def _ring(self, at: int) -> None:
-        alarms = self._ticks.pop(at).alarms
-        for alarm in list(alarms):
-            if alarm in alarms:  # else an earlier one has cancelled it
-                action, context = alarms.pop(alarm)
+    def _ring(self, tick: "_Tick") -> None:
+        del self._ticks[tick.at]
+        alarms = list(tick.alarms)
+        tick.alarms.clear()
+        for alarm in alarms:
+            if alarm.is_set:  # else an earlier one has cancelled it
                 try:
-                    context.run(action)
+                    alarm.context.run(alarm.action)
                 except Exception as error:
-                    self._loop.call_exception_handler({"message": f"{action} failed", "exception": error})
+                    self._loop.call_exception_handler({"message": f"{alarm.action} failed", "exception": error})
 
 
 class _Tick:
     """What rings at one time."""
 
-    __slots__ = ("alarms", "timer")
+    __slots__ = ("alarms", "at", "ticks", "timer")
 
-    def __init__(self, timer: asyncio.TimerHandle) -> None:
-        self.timer = timer
-        self.alarms: dict[object, tuple[Callable[[], object], Context]] = {}
+    timer: asyncio.TimerHandle
+
+    def __init__(self, ticks: "dict[int, _Tick]", at: int) -> None:
+        self.ticks = ticks
+        self.at = at
+        self.alarms: dict[_Alarm, None] = {}
+
+
+class _Alarm:
+    """An action, and the context it was asked for in: a log line of one turn must not carry another's request."""
+
+    __slots__ = ("_tick", "action", "context", "is_set")
+
+    def __init__(self, tick: _Tick, action: Callable[[], object]) -> None:
+        self.action = action
+        self.context = copy_context()
+        self.is_set = True
+        self._tick = tick
+
+    def cancel(self) -> None:
+        self.is_set = False
+        tick = self._tick
+        if self in tick.alarms:
+            del tick.alarms[self]
+            if not tick.alarms:
+                del tick.ticks[tick.at]
+                tick.timer.cancel()
 
 
 class SchedulerClock:

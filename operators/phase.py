@@ -86,7 +86,10 @@ class Phase(Stage[Event, Event | Update]):
             self._round_is_over = False
             self._text = GrowingText()
             self._blocks = {}
-        self._blocks.setdefault(block_index, GrowingText()).append(piece)
+        block = self._blocks.get(block_index)
+        if block is None:
+            block = self._blocks[block_index] = GrowingText()
+        block.append(piece)
         self._text.append(piece)
         self._show(piece, is_new, message_id)
 

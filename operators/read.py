@@ -1,5 +1,6 @@
 """Framing and normalizing as one stage, with a short way for what repeats."""
 
+import re
 from collections.abc import Callable, Iterator
 
 import orjson
@@ -16,11 +17,11 @@ __all__ = ["Read", "read"]
 
 _MAX_MISSES = 32
 _MAX_HELD_BYTES = 256 * 1024
-_BACKSLASH = 92
 # Enough of the bytes before and after a piece to be rare elsewhere, and few enough to be found quickly.
 _KEY_LENGTH = 10
 _QUOTE_LENGTH = 4
 _MANY_BYTES = 4096
+_PADDED = re.compile(rb"(.*\}) +(\}\n+)")
 
 
 class Read(Stage[bytes | str, Event]):
@@ -47,6 +48,7 @@ class Read(Stage[bytes | str, Event]):
         self._before = b""
         self._after = b""
         self._quote = self._key = self._head = self._between = b""
+        self._repeated = self._repeated_exactly
         self._write: Callable[[str], object] | None = None
 
     def start(self) -> None:
@@ -75,7 +77,7 @@ class Read(Stage[bytes | str, Event]):
             return self._hold(chunk[position:])
         return chunk[position:]
 
-    def _repeated(self, chunk: bytes) -> tuple[bytes, int]:
+    def _repeated_exactly(self, chunk: bytes) -> tuple[bytes, int]:
         """The pieces of the records at the beginning of `chunk` that repeat the last one, and where they end."""
         if len(chunk) >= _MANY_BYTES:
             pieces, position = self._repeated_throughout(chunk)
@@ -91,10 +93,12 @@ class Read(Stage[bytes | str, Event]):
             end = find(quote, begin)
             while end >= 0 and not startswith(after, end):
                 end = find(quote, end + 1)
-            # A backslash before the quote would make it part of the piece.
-            if end < 0 or chunk[end - 1] == _BACKSLASH:
+            if end < 0:
                 break
-            found.append(chunk[begin:end])
+            piece = chunk[begin:end]
+            if piece[-1:] == b"\\" and _escapes_what_follows(piece):
+                break
+            found.append(piece)
             position = end + after_length
         return b"".join(found), position
 
@@ -110,6 +114,26 @@ class Read(Stage[bytes | str, Event]):
         if len(found) != len(parts) - 1 or (b"\\" in pieces and b"\\" + self._after in chunk):
             return b"", 0
         return pieces, len(chunk) - len(last) - len(self._key) - len(self._head)
+
+    def _repeated_but_for_padding(self, chunk: bytes) -> tuple[bytes, int]:
+        """The same, where the server puts any number of spaces before the last brace, against eavesdroppers."""
+        before, quote, after = self._before, self._quote, self._after
+        before_length, quote_length, after_length = len(before), len(quote), len(after)
+        startswith, find = chunk.startswith, chunk.find
+        position = 0
+        found: list[bytes] = []
+        while startswith(before, position):
+            begin = position + before_length
+            end = find(quote, begin)
+            stop = find(after, end + quote_length)
+            if end < 0 or stop < 0 or chunk[end + quote_length : stop].strip(b" "):
+                break
+            piece = chunk[begin:end]
+            if piece[-1:] == b"\\" and _escapes_what_follows(piece):
+                break
+            found.append(piece)
+            position = stop + after_length
+        return b"".join(found), position
 
     def _hold(self, rest: bytes) -> bytes:
         """Keep the beginning of a record here, where the short way can find it, unless it is too long for that."""
@@ -176,6 +200,11 @@ class Read(Stage[bytes | str, Event]):
                 self._before = record[: begin - len(payload) - len(record_end)]
                 self._after = record[end - len(payload) - len(record_end) :]
                 self._quote = self._after[:_QUOTE_LENGTH]
+                self._repeated = self._repeated_exactly
+                padded = _PADDED.fullmatch(self._after)
+                if padded:
+                    self._quote, self._after = padded.groups()
+                    self._repeated = self._repeated_but_for_padding
                 self._key = self._before[-_KEY_LENGTH:]
                 self._head = self._before[:-_KEY_LENGTH]
                 self._between = self._after + self._head
@@ -196,6 +225,11 @@ class Read(Stage[bytes | str, Event]):
         self._close_short_way()
         self._frame.finish()
         self.reader.finish()
+
+
+def _escapes_what_follows(piece: bytes) -> bool:
+    """Whether the quote after `piece` is part of it."""
+    return (len(piece) - len(piece.rstrip(b"\\"))) % 2 == 1
 
 
 def read(

@@ -39,8 +39,8 @@ class Redact(Stage[Event, Event]):
         in    the key is sk-a b12… c34… and more
         out   the key is ──────────────[redacted] and more
 
-    Held back is the last word of a block, for as long as it may still be a secret; it leaves with what follows it, at
-    the end of its block or message, and on completion and error of the source. Linear; a word longer than the
+    Held back is the last word of a block, for as long as it may still be a secret; it leaves with what follows it,
+    at the end of its block or message, and on completion and error of the source. Linear; a word longer than the
     limit (`penstock.operators.secrets`) is let go as it comes.
     """
 
@@ -73,7 +73,7 @@ class Redact(Stage[Event, Event]):
     def _delta(self, delta: Piece) -> None:
         key = (delta.parent_call_id, delta.message_id, delta.block_index)
         held = self._open.get(key)
-        is_new = type(delta) is not ToolInputDelta and delta.replace
+        is_new = getattr(delta, "replace", False)
         redactor = Redactor(self._pattern) if held is None or is_new else held[0]
         self._open[key] = (redactor, delta)
         text = redactor.feed(_text_of(delta))
@@ -98,7 +98,7 @@ class Redact(Stage[Event, Event]):
     def _release(self, key: Key) -> None:
         redactor, delta = self._open.pop(key, (None, None))
         if redactor is not None and delta is not None and (text := redactor.end()):
-            if type(delta) is not ToolInputDelta and delta.replace:
+            if getattr(delta, "replace", False):
                 delta = replace(delta, replace=False)
             self.emit(_with_text(delta, text))
 

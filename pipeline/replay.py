@@ -1,6 +1,6 @@
 """A recorded turn, played into a new one."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from pathlib import Path
 
@@ -14,11 +14,18 @@ __all__ = ["replay"]
 
 
 async def replay(
-    turn: Turn, path: str | Path, *, backend: str | None = None, speed: Speed = 1.0, clock: Clock | None = None
+    turn: Turn,
+    path: str | Path,
+    *,
+    backend: str | None = None,
+    speed: Speed = 1.0,
+    clock: Clock | None = None,
+    on_chunk: Callable[[int], object] | None = None,
 ) -> None:
     """Play a recording, or any file of a stream (`penstock.sources.recordings`), as the rounds and tools of `turn`.
 
     The chunks between two marks are one round; what tools did comes from the marks. Ends early when the turn does.
+    `on_chunk` is told the size of each chunk in bytes.
     """
     calls: dict[str, ToolInvocation] = {}
     step: Step | None
@@ -27,7 +34,7 @@ async def replay(
         try:
             while step is not None:
                 if step.mark is None:
-                    answer = _Answer(step, played)
+                    answer = _Answer(step, played, on_chunk)
                     reply = await turn.round(answer.chunks(), backend=backend)
                     calls |= {call.call_id: call for call in reply.tool_calls}
                     step = answer.following
@@ -41,8 +48,9 @@ async def replay(
 class _Answer:
     """The chunks of one round, and the step that ended them."""
 
-    def __init__(self, first: Step, played: AsyncIterator[Step]) -> None:
+    def __init__(self, first: Step, played: AsyncIterator[Step], on_chunk: Callable[[int], object] | None) -> None:
         self.following: Step | None = None
+        self._on_chunk = on_chunk
         self._first = first
         self._played = played
 
@@ -52,6 +60,8 @@ class _Answer:
             if step.mark is not None:
                 self.following = step
                 return
+            if self._on_chunk is not None:
+                self._on_chunk(len(step.chunk))
             yield step.chunk
 
 

@@ -46,7 +46,7 @@ class Round:
         self.number = number
         self.chunks = 0
         if turn._figures is not None:
-            self.feed = turn._figures.open_round(number, self.feed)  # type: ignore[method-assign]
+            self.feed = turn._figures.open_round(number, self.feed)  # type: ignore[method-assign,assignment]
 
     @property
     def backend(self) -> str:
@@ -86,9 +86,7 @@ class Round:
         """
         self.chunks += 1
         waiting = self._waiting
-        if type(chunk) is bytes and self._may_join_chunks and (waiting or self._turn._coalesce.closed_for_s > 0):
-            if not waiting:
-                self._cancel_timer = self._turn.clock.call_later(self._turn._coalesce.closed_for_s, self._open)
+        if type(chunk) is bytes and self._may_join_chunks and (waiting or self._may_wait()):
             waiting.append(chunk)
             self._waiting_bytes += len(chunk)
             if self._waiting_bytes >= _MAX_WAITING_BYTES:
@@ -97,8 +95,16 @@ class Round:
             self.catch_up()
             self._turn._gate.run(self._push, chunk)
 
+    def _may_wait(self) -> bool:
+        """Whether the window is closed; if so, what waits will be read when it opens."""
+        closed_for_s = self._turn._coalesce.closed_for_s
+        if closed_for_s > 0:
+            self._cancel_timer = self._turn.clock.call_later(closed_for_s, self._open)
+        return closed_for_s > 0
+
     def _open(self) -> None:
         """The window opens: read what waits, and show all of it at once."""
+        self._cancel_timer = None
         self.catch_up()
         self._turn._gate.run(self._turn._coalesce.flush)
 

@@ -53,7 +53,7 @@ class Settings:
     """A record larger than this is dropped and reported; 0 means no limit."""
 
     show_thinking: bool = True
-    """Thinking reaches the screens (`ThinkingUpdate`); the events themselves, for logs and state, are always there."""
+    """Thinking reaches the screens (`ThinkingUpdate`); the events themselves are always there."""
 
     show_tools: bool = True
     """Tool calls reach the screens (`ToolBlockUpdate`); the events themselves are always there."""

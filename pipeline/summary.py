@@ -1,7 +1,7 @@
 """What a round and a turn cost and came to, in figures: for logs and metrics.
 
-Sinks that name `RoundSummary` or `TurnSummary` in `accepts` get one as the last item of each; no other sink does, and
-where no sink asks, nothing is measured.
+Sinks that name `RoundSummary` or `TurnSummary` in `accepts` get one as the last item of each; no other sink does,
+and where no sink asks, nothing is measured.
 """
 
 from bisect import bisect_left
@@ -28,30 +28,24 @@ GAP_BOUNDS_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.2
 """The upper bounds of the classes in which the times between chunks are counted."""
 
 
-class RoundSummary(Struct, frozen=True, kw_only=True):
-    """One model call in figures. Times are in seconds, from when the round was opened; None where there is none."""
+class _Figures(Struct, frozen=True, kw_only=True):
+    """What rounds and turns have in common. Times are in seconds; None where there is none."""
 
     turn_id: str
-    round: int
-    backend: str
-    model: str
     stop_reason: str
     duration_s: float
     first_chunk_s: float | None
-    mean_gap_s: float | None
-    longest_gap_s: float | None
+    """From when the round was opened to its first chunk; of a turn, that of its first round."""
     chunks: int
     bytes: int
     deltas: int
-    """How many deltas reached the sinks; `chunks / deltas` is what coalescing saved them."""
+    """How many deltas reached the sinks."""
     characters: int
     thinking_characters: int
     tool_calls: int
     errors: int
     stalls: int
     usage: Usage
-    gaps: tuple[tuple[int, float], ...] = ()
-    """The times between chunks by class (`GAP_BOUNDS_S`, and one for the longer): how many, and their sum."""
 
     @property
     def coalescing_ratio(self) -> float:
@@ -59,25 +53,22 @@ class RoundSummary(Struct, frozen=True, kw_only=True):
         return round(self.chunks / self.deltas, 2) if self.deltas else 0.0
 
 
-class TurnSummary(Struct, frozen=True, kw_only=True):
+class RoundSummary(_Figures, frozen=True, kw_only=True):
+    """One model call in figures."""
+
+    round: int
+    backend: str
+    model: str
+    mean_gap_s: float | None
+    longest_gap_s: float | None
+    gaps: tuple[tuple[int, float], ...] = ()
+    """The times between chunks by class (`GAP_BOUNDS_S`, and one for the longer): how many, and their sum."""
+
+
+class TurnSummary(_Figures, frozen=True, kw_only=True):
     """A whole turn in figures: the sums over its rounds, and how it ended."""
 
-    turn_id: str
-    stop_reason: str
-    duration_s: float
-    first_chunk_s: float | None
     rounds: int
-    chunks: int
-    bytes: int
-    deltas: int
-    characters: int
-    thinking_characters: int
-    tool_calls: int
-    errors: int
-    stalls: int
-    usage: Usage
-
-    coalescing_ratio = RoundSummary.coalescing_ratio
 
 
 Summary: TypeAlias = RoundSummary | TurnSummary

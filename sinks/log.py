@@ -1,7 +1,7 @@
 """Finals, lifecycle, errors and figures as structured log records."""
 
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 from msgspec import structs
 
@@ -50,8 +50,8 @@ class LogSink(Sink):
     only; at `warning`, errors alone are. Secrets are masked, also those split across chunks, unless `redact=False`.
 
     Where it goes: to `logger` (a structlog one), or as `format` says, `json` or `console`, to `target`, a path or a
-    binary stream (standard error, if none is given). With neither, to what the application has set up: its structlog
-    configuration, else the handlers of its `logging`, else JSON on standard error.
+    binary stream (standard error, if none is given). With neither, to what the application has set up: its
+    structlog configuration, else the handlers of its `logging`, else JSON on standard error.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class LogSink(Sink):
         logger: Any = None,
         *,
         format: LogFormat | None = None,
-        target: str | Path | IO[bytes] | None = None,
+        target: str | Path | BinaryIO | None = None,
         level: LogLevel = "info",
         max_text_chars: int = 2000,
         redact: bool = True,

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 __all__ = ["LogFormat", "Output"]
 
@@ -12,11 +12,11 @@ LogFormat: TypeAlias = Literal["json", "console"]
 class Output:
     """The choice, and once it is opened, the `logger` for a turn."""
 
-    def __init__(self, logger: Any, format: LogFormat | None, target: str | Path | IO[bytes] | None) -> None:
+    def __init__(self, logger: Any, format: LogFormat | None, target: str | Path | BinaryIO | None) -> None:
         self.logger = logger
         self._format = format
         self._target = target
-        self._file: IO[bytes] | None = None
+        self._file: BinaryIO | None = None
 
     def open(self) -> "Output":
         """Ready for one turn."""
@@ -50,9 +50,9 @@ class Output:
             context_class=dict,
         )
 
-    def _stream(self) -> IO[bytes]:
+    def _stream(self) -> BinaryIO:
         if isinstance(self._target, str | Path):
-            self._file = Path(self._target).open("ab", buffering=0)  # noqa: SIM115  # closed with the turn
+            self._file = Path(self._target).open("ab")  # noqa: SIM115  # closed with the turn
             return self._file
         return self._target or sys.stderr.buffer
 
@@ -71,7 +71,7 @@ def _console_line(_logger: Any, _method: str, record: Any) -> bytes:
 
 
 def _standard_logger() -> Any:
-    """The application's `logging`, where it has handlers for us; fields are in the message and in `record.penstock`."""
+    """The application's `logging`, where it has handlers for us; `record.penstock` has the fields."""
     import logging
 
     import structlog

@@ -34,8 +34,8 @@ class OtelSink(Sink):
     """A span for the turn (`invoke_agent`), below it one for each round (`chat`) and each tool (`execute_tool`).
 
     Histograms, in seconds and tokens: `gen_ai.client.operation.duration`, `….time_to_first_chunk`,
-    `….time_per_output_chunk`, `gen_ai.client.token.usage`. The times between chunks are recorded when their round is
-    over, each class of `GAP_BOUNDS_S` by its mean, so that counts and sums are exact.
+    `….time_per_output_chunk`, `gen_ai.client.token.usage`. The times between chunks are recorded when their round
+    is over, each class of `GAP_BOUNDS_S` by its mean, so that counts and sums are exact.
 
     A round is measured from when it was opened: open it when the request goes out, if the wait for the response
     is to count. No content is recorded, only names and figures. The turn's span belongs to the span that is current
@@ -156,6 +156,8 @@ class _TurnSpans(Sink):
         }
         now = time.time_ns()
         began = now - int(summary.duration_s * _NANOSECONDS)
+        if summary.first_chunk_s is not None:
+            attributes["gen_ai.response.time_to_first_chunk"] = summary.first_chunk_s
         span = self._below_turn(f"chat {summary.model}".rstrip(), attributes, began)
         _end(span, self._error, now)
         self._error = ""

@@ -8,7 +8,7 @@
 | `text` right after a `python` block | exactly what that block prints |
 
 All blocks of a page share a folder. Programs that are not penstock's (agents, curl) are stand-ins that print a
-recording of ours; lines that begin with `pip` are CI's to run.
+recording of ours; the demo is played at once; lines that begin with `pip` are CI's to run.
 """
 
 import ast
@@ -131,7 +131,9 @@ def _run_python(page: Page, sample: Sample, namespace: dict[str, Any], runner: a
         else:
             exec(code, namespace)
     if sample.prints is not None:
-        assert printed.getvalue() == sample.prints, f"{page.path.name}, line {sample.line}"
+        assert printed.getvalue() == sample.prints, (
+            f"{page.path.name}, line {sample.line}, prints\n{printed.getvalue()}"
+        )
 
 
 def _run_commands(page: Page, sample: Sample, folder: Path) -> None:
@@ -140,7 +142,7 @@ def _run_commands(page: Page, sample: Sample, folder: Path) -> None:
         if command.startswith("pip "):
             continue
         done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", command],
+            ["bash", "-o", "pipefail", "-c", command.replace("penstock demo", "penstock demo --speed max")],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,

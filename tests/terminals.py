@@ -60,7 +60,8 @@ class Terminal:
         return int(self._screen.cursor.y)
 
     def feed(self, text: str) -> None:
-        self._stream.feed(text)
+        # Pyte gives up a text at a joiner; a terminal that joins nothing ignores it.
+        self._stream.feed(text.replace("\u200d", "").replace("\ufe0f", ""))
 
     def rows(self) -> list[str]:
         """The scrollback and the screen, without the empty rows at its end."""

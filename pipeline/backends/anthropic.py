@@ -1,11 +1,11 @@
 """Anthropic's Messages API: server-sent events, the same as lines, or one whole reply."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from penstock.backends.anthropic_events import DeltaEvent, MessageEvents, usage_of
-from penstock.backends.fields import elements, fields, text
+from penstock.backends.fields import elements, fields, string_span, text
 from penstock.backends.reader import Backend, Payload, Reader, Record
 from penstock.backends.trouble import trouble
 
@@ -44,6 +44,14 @@ class AnthropicReader(Reader):
             return
         if not self._message.read_delta(event):
             super().feed(item)
+
+    def repeats(self, payload: bytes) -> tuple[int, int, Callable[[str], object]] | None:
+        try:
+            key, block = self._message.only_piece(self._decoder.decode(payload))
+        except ValueError:
+            return None
+        span = string_span(payload, key)
+        return None if span is None or block is None else (*span, self.writer.sender(block))
 
     def read(self, record: Record) -> None:
         kind = record.get("type")

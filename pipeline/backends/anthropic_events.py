@@ -28,6 +28,9 @@ class DeltaEvent(msgspec.Struct, gc=False):
     delta: Increment | None = None
 
 
+_PIECES = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}
+
+
 class MessageEvents:
     """The messages of one conversation: which block an index means, what kind it is, what is the copy of what.
 
@@ -65,6 +68,14 @@ class MessageEvents:
         else:
             return False
         return True
+
+    def only_piece(self, event: DeltaEvent) -> tuple[str, Block | None]:
+        """The key of the piece that a delta just read has brought, and the block it went to; none, if it has not."""
+        key = _PIECES.get(event.delta.type, "") if event.delta is not None else ""
+        if event.type != "content_block_delta" or event.index in self._opaque or not key:
+            return "", None
+        # An empty piece leaves no content: that a block has some must have been noted before.
+        return key, self.writer.blocks.get(event.index) if getattr(event.delta, key) else None
 
     def read(self, event: Record) -> bool:
         """Read any other event; say whether it is known."""

@@ -331,10 +331,12 @@ class MessageWriter:
         """What adds pieces to an open block and emits them at once; good until anything else is written."""
 
         def send(piece: str) -> None:
-            if self._held_block is not None or self.may_get_halves or kept is not None:
+            if self._held_block is not None or self.may_get_halves:
                 self.write(block, piece)
                 self.settle()
             elif piece:
+                if kept is not None:
+                    kept.append(piece)
                 emit(kind(piece, *place))
 
         kept = block.kept

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 from penstock import __version__
 from penstock.errors import PenstockError, UsageError
 
-__all__ = ["main"]
+__all__ = ["main", "make_parser"]
 
-COMMANDS = ("demo", "run", "replay", "record", "backends")
+COMMANDS = ("demo", "run", "replay", "record", "config", "backends", "completion")
 WITH_A_PROGRAM = ("run", "record")
 """Those that take a program and its arguments after `--`."""
 
@@ -31,8 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; gives back its exit status."""
     arguments, program = _split(sys.argv[1:] if argv is None else list(argv))
     try:
-        parsed = _parser().parse_args(arguments, argparse.Namespace(program=program))
+        parsed = make_parser().parse_args(arguments, argparse.Namespace(program=program))
         status: int = parsed.run(parsed)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except SystemExit as exit_:
         status = exit_.code if isinstance(exit_.code, int) else 0
     except UsageError as error:
@@ -41,6 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = _complain(str(error), 1)
     except KeyboardInterrupt:
         status = 130
+    except BrokenPipeError:  # whoever read our output has seen enough
+        from penstock.cli.ending import BROKEN_PIPE, discard_output
+
+        discard_output()
+        status = BROKEN_PIPE
     return status
 
 
@@ -67,7 +74,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(_complain(f"{message} (see {self.prog} --help)", 2))
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="penstock",
         description="The output of models and coding agents as a calm, exact stream.",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Ending"]
+__all__ = ["BROKEN_PIPE", "Ending", "discard_output"]
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 BROKEN_PIPE = 128 + 13  # what a shell reports of a program that died of SIGPIPE
@@ -41,7 +41,7 @@ class Ending:
         else:
             print(f"penstock: cannot write the output: {error.strerror or error}", file=sys.stderr)
             self.stop(1)
-        _discard_output()
+        discard_output()
 
     async def of(self, work: Coroutine[Any, Any, object], abort: Callable[[], object] = lambda: None) -> None:
         """Wait for `work`; where it must stop, call `abort`, cancel it, and wait until it has cleaned up."""
@@ -74,7 +74,7 @@ class Ending:
                 self._loop.remove_signal_handler(number)
 
 
-def _discard_output() -> None:
+def discard_output() -> None:
     """What the interpreter still holds for standard output must not fail once more when it exits."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)

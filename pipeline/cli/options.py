@@ -1,16 +1,26 @@
 """The options that commands share, and what they mean for a pipeline."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
-    from penstock.settings import Settings
+    from penstock.config import Loaded
     from penstock.sources.recordings import Speed
 
-__all__ = ["OUTPUTS", "Subparsers", "add_command", "add_common", "add_speed", "readable_file", "settings_of"]
+__all__ = [
+    "OUTPUTS",
+    "Subparsers",
+    "add_command",
+    "add_common",
+    "add_configuration",
+    "add_speed",
+    "configured",
+    "readable_file",
+]
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[Any]"
 
@@ -36,12 +46,13 @@ def add_command(
 
 
 def add_common(parser: argparse.ArgumentParser, backend: str = "auto") -> None:
-    """`--backend`, `--markup`, `-o`, `--no-coalesce` and `-v`."""
+    """`--backend`, `--markup`, `-o`, `--config`, `--profile`, `--no-coalesce` and `-v`.
+
+    `backend` is what is read unless the option says otherwise; with `auto`, the configuration decides.
+    """
+    parser.set_defaults(usual_backend=None if backend == "auto" else backend)
     parser.add_argument(
-        "--backend",
-        metavar="NAME",
-        default=backend,
-        help="whose stream it is: a name of `penstock backends`, or auto",
+        "--backend", metavar="NAME", help="whose stream it is: a name of `penstock backends`, or auto (the default)"
     )
     parser.add_argument(
         "--markup", metavar="FAMILY", help="the model family whose markup is taken out of the text; none leaves it"
@@ -49,11 +60,24 @@ def add_common(parser: argparse.ArgumentParser, backend: str = "auto") -> None:
     parser.add_argument("-o", "--output", choices=OUTPUTS, metavar="OUTPUT", help="what is printed, see below")
     listed = "\n".join(f"  {name:<9} {meaning}" for name, meaning in OUTPUTS.items())
     parser.epilog = f"outputs:\n{listed}\n\n{parser.epilog}"
+    add_configuration(parser)
     parser.add_argument(
         "--no-coalesce", action="store_true", help="pass every update on at once, without the 50 ms window"
     )
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="say on standard error which backend was recognised"
+    )
+
+
+def add_configuration(parser: argparse.ArgumentParser) -> None:
+    """`--config` and `--profile`."""
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="the configuration; else penstock.toml or [tool.penstock] in pyproject.toml, the nearest upwards",
+    )
+    parser.add_argument(
+        "--profile", metavar="NAME", help="the profile in force: default, ci, gateway, verbose, chat, or your own"
     )
 
 
@@ -80,16 +104,24 @@ def _speed(text: str) -> "Speed":
     return speed
 
 
-def settings_of(arguments: argparse.Namespace) -> "Settings":
-    """The settings that the common options ask for."""
-    from penstock.settings import Settings
+def configured(arguments: argparse.Namespace) -> "Loaded":
+    """The configuration in force, with what the common options ask for on top."""
+    from penstock.config import Configuration, Loaded, is_configured, load
 
-    given: dict[str, Any] = {"backend": arguments.backend}
-    if arguments.markup is not None:
-        given["markup"] = arguments.markup
-    if arguments.no_coalesce:
-        given["window_s"] = 0.0
-    return Settings(**given)
+    given: dict[str, Any] = {
+        "backend": arguments.backend or arguments.usual_backend,
+        "markup": arguments.markup,
+        "output": arguments.output,
+        "window_s": 0.0 if arguments.no_coalesce else None,
+    }
+    given = {key: value for key, value in given.items() if value is not None}
+    if not is_configured(arguments.config, arguments.profile):
+        return Loaded(Configuration(**given), {}, "default", None)  # what checks the rest is slow to import
+    loaded = load(arguments.config, profile=arguments.profile, **given)
+    if loaded.configuration.log_format == "auto":
+        # There is no application around us whose logging could be meant.
+        return replace(loaded, configuration=replace(loaded.configuration, log_format="json"))
+    return loaded
 
 
 def readable_file(name: str) -> Path:

@@ -4,16 +4,16 @@ import asyncio
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
+from typing import Any, BinaryIO, TextIO, cast
 
+from penstock.config.configuration import Configuration
+from penstock.config.parts import log_sink, terminal_options, text_sink
 from penstock.events import StreamError
 from penstock.one_line import one_line
 from penstock.sinks.sink import Item, Sink
-from penstock.updates import Completed
+from penstock.sinks.text import TextSink
 
-__all__ = ["ErrorSink", "FinalSink", "Guarded", "printing_sinks"]
-
-Output: TypeAlias = Literal["terminal", "text", "final", "events", "updates", "log"]
+__all__ = ["ErrorSink", "Guarded", "printing_sinks"]
 
 _ERROR_CELLS = 500
 _MAX_ERRORS = 20
@@ -69,23 +69,6 @@ class _JsonForTerminal(Guarded):
 _CONTROL = re.compile(rb"\x7f|\xc2[\x80-\x9f]")
 
 
-class FinalSink(Sink):
-    """The final message alone, ended by one line feed, when the turn is over."""
-
-    accepts = frozenset({Completed})
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def on_next(self, item: Item) -> None:
-        from penstock.sinks.sanitize import sanitize
-        from penstock.sinks.text import write_replacing
-
-        if isinstance(item, Completed) and item.message:
-            message = sanitize(item.message)
-            write_replacing(self._stream, message if message.endswith("\n") else message + "\n")
-
-
 class ErrorSink(Sink):
     """Trouble inside the stream, one line each on standard error.
 
@@ -123,43 +106,31 @@ def _tell(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def printing_sinks(output: Output | None, on_failure: Callable[[OSError], object]) -> list[Sink]:
-    """The sinks that print what `-o` asks for to standard output; without it, what suits the place."""
+def printing_sinks(configuration: Configuration, on_failure: Callable[[OSError], object]) -> list[Sink]:
+    """The sinks that print what is asked for to standard output; with `auto`, what suits the place."""
+    output = configuration.output
+    if output == "none":
+        return [ErrorSink()]
     if output == "events" or output == "updates" or output == "log":
         make = _JsonForTerminal if sys.stdout.isatty() else Guarded
         lines = cast(BinaryIO, make(sys.stdout.buffer, on_failure))
         if output == "log":
-            return [_log_sink(lines)]
+            return [log_sink(configuration, lines)]
         from penstock.sinks.jsonl import JsonlSink
 
         return [JsonlSink(lines, output), ErrorSink()]
     stream = cast(TextIO, Guarded(sys.stdout, on_failure))
     if output == "final":
+        from penstock.sinks.final import FinalSink
+
         return [FinalSink(stream), ErrorSink()]
     if output == "text":
-        from penstock.sinks.text import TextSink
-
-        return [TextSink(stream), ErrorSink()]
+        return [text_sink(configuration, stream), ErrorSink()]
     from penstock.sinks.choose import output_sinks
     from penstock.sinks.terminal import TerminalSink
 
-    sinks = [TerminalSink(stream)] if output == "terminal" else output_sinks(stream)
+    options = terminal_options(configuration)
+    sinks = [TerminalSink(stream, **options)] if output == "terminal" else output_sinks(stream, **options)
+    sinks = [text_sink(configuration, stream) if type(sink) is TextSink else sink for sink in sinks]
     is_shown = isinstance(sinks[0], TerminalSink) and sys.stderr.isatty()
     return [*sinks, ErrorSink(waits=True, skips_fatal=is_shown)]
-
-
-def _log_sink(lines: BinaryIO) -> Sink:
-    import orjson
-    import structlog
-
-    from penstock.sinks.log import LogSink
-
-    logger = structlog.wrap_logger(
-        structlog.BytesLogger(lines),
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.JSONRenderer(serializer=lambda record, **_: orjson.dumps(record, default=str)),
-        ],
-    )
-    return LogSink(logger)

@@ -25,8 +25,16 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from penstock.cli.progress import progress_of_file
     from penstock.cli.show import show
     from penstock.replay import replay
 
     path = readable_file(arguments.file)
-    return show(arguments, lambda turn: replay(turn, path, speed=arguments.speed))
+    has_display = arguments.speed != "max" or arguments.output in (None, "terminal")
+    progress = progress_of_file(path.name, path.stat().st_size, has_display=has_display)
+    on_chunk = progress.advance if progress else None
+    try:
+        return show(arguments, lambda turn: replay(turn, path, speed=arguments.speed, on_chunk=on_chunk))
+    finally:
+        if progress:
+            progress.close()

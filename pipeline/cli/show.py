@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.cli.ending import Ending
-from penstock.cli.options import settings_of
+from penstock.cli.options import configured
 from penstock.cli.output import printing_sinks
 from penstock.errors import UsageError
-from penstock.pipeline import Pipeline
 from penstock.turn import Turn
 
 __all__ = ["show"]
@@ -28,9 +27,9 @@ def show(arguments: argparse.Namespace, feed: Callable[[Turn], Coroutine[Any, An
 
 async def _show(arguments: argparse.Namespace, feed: Callable[[Turn], Coroutine[Any, Any, object]]) -> int:
     ending = Ending()
-    pipeline = Pipeline(
-        settings_of(arguments),
-        sinks=printing_sinks(arguments.output, ending.output_failed),
+    loaded = configured(arguments)
+    pipeline = loaded.pipeline(
+        printing_sinks(loaded.configuration, ending.output_failed),
         on_backend_chosen=_tell_backend if arguments.verbose else None,
     )
     pipeline.reading()  # wrong settings are wrong usage: say so before anything is shown or started
