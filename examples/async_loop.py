@@ -19,12 +19,10 @@ from penstock.sinks.choose import output_sinks
 MODEL = os.environ.get("OPENAI_MODEL", "gpt-4.1-mini")
 
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+DESCRIPTIONS = {"list_folder": "The names in a folder", "count_lines": "How many lines a file has"}
 TOOLS: list[Any] = [
-    {
-        "type": "function",
-        "function": {"name": "list_folder", "description": "Names in a folder", "parameters": PATH},
-    },
-    {"type": "function", "function": {"name": "count_lines", "description": "Lines of a file", "parameters": PATH}},
+    {"type": "function", "function": {"name": name, "description": description, "parameters": PATH}}
+    for name, description in DESCRIPTIONS.items()
 ]
 
 

@@ -22,9 +22,8 @@ def tell_tool(update: ToolBlockUpdate) -> None:
     if update.stage == "start":
         print(f"[{update.name} …]", file=sys.stderr)
     elif update.stage == "end":
-        print(
-            f"[{update.name} {update.compact_params}: {'ok' if update.success else update.error}]", file=sys.stderr
-        )
+        outcome = "ok" if update.success else update.error
+        print(f"[{update.name} {update.compact_params}: {outcome}]", file=sys.stderr)
 
 
 async def main(command: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Prints what `claude -p --output-format stream-json --verbose --include-partial-messages` would: a made-up turn."""
+"""Prints a made-up turn as `claude -p --output-format stream-json --include-partial-messages` would."""
 
 import json
 import sys
@@ -38,9 +38,8 @@ def main() -> None:
     say({"type": "system", "subtype": "init", "model": "pretend-1", "cwd": ".", "tools": ["Read"]})
     arguments = '{"file_path": "pump.py"}'
     call = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": json.loads(arguments)}
-    pieces = [
-        {"type": "input_json_delta", "partial_json": arguments[at : at + 6]} for at in range(0, len(arguments), 6)
-    ]
+    cuts = range(0, len(arguments), 6)
+    pieces = [{"type": "input_json_delta", "partial_json": arguments[at : at + 6]} for at in cuts]
     message("msg_1", call, pieces, "tool_use")
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "def pump(): ..."}
     say({"type": "user", "message": {"role": "user", "content": [result]}, "parent_tool_use_id": None})

@@ -45,7 +45,7 @@ def openai_responses() -> str:
     part = {"type": "output_text", "text": "Hello there.", "annotations": []}
     at = {"item_id": "msg-1", "output_index": 0, "content_index": 0}
     done = {**item, "status": "completed", "content": [part]}
-    events = [
+    events: list[Any] = [
         {"type": "response.created", "response": response},
         {"type": "response.output_item.added", "output_index": 0, "item": item},
         {"type": "response.content_part.added", **at, "part": {**part, "text": ""}},
@@ -147,12 +147,8 @@ def ollama() -> str:
 def cursor_cli() -> str:
     def said(text: str, **more: Any) -> Any:
         content = [{"type": "text", "text": text}]
-        return {
-            "type": "assistant",
-            "message": {"role": "assistant", "content": content},
-            "session_id": "s",
-            **more,
-        }
+        message = {"role": "assistant", "content": content}
+        return {"type": "assistant", "message": message, "session_id": "s", **more}
 
     return lines(
         {"type": "system", "subtype": "init", "apiKeySource": "login", "session_id": "s", "model": "m"},

@@ -14,14 +14,8 @@ from penstock import Pipeline, Settings
 from penstock.sinks.choose import output_sinks
 
 MODEL = os.environ.get("OPENAI_MODEL", "gpt-4.1-mini")
-TOOLS: list[Any] = [
-    {
-        "type": "function",
-        "name": "now",
-        "description": "The time",
-        "parameters": {"type": "object", "properties": {}},
-    }
-]
+NOTHING = {"type": "object", "properties": {}}
+TOOLS: list[Any] = [{"type": "function", "name": "now", "description": "The time", "parameters": NOTHING}]
 
 
 def ask(client: OpenAI, pipeline: Pipeline, question: str) -> str:

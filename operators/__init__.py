@@ -9,10 +9,12 @@ from penstock.operators.frame_error import FrameError
 from penstock.operators.frame_json import frame_json
 from penstock.operators.frame_lines import frame_lines
 from penstock.operators.frame_sse import ServerSentEvent, frame_sse
+from penstock.operators.hide import hide
 from penstock.operators.limit_silence import limit_silence
 from penstock.operators.normalize import normalize
 from penstock.operators.phase import phase
 from penstock.operators.read import read
+from penstock.operators.redact import redact
 from penstock.operators.reorder import reorder
 from penstock.operators.route_tags import route_tags
 from penstock.operators.stage import Operator, Stage
@@ -37,10 +39,12 @@ __all__ = [
     "frame_json",
     "frame_lines",
     "frame_sse",
+    "hide",
     "limit_silence",
     "normalize",
     "phase",
     "read",
+    "redact",
     "reorder",
     "route_tags",
     "streaming_tool_calls",

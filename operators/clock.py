@@ -49,7 +49,7 @@ class LoopClock:
             tick.timer = self._loop.call_at(at / _TICKS_PER_S, self._ring, tick)
         alarm = _Alarm(tick, action)
         tick.alarms[alarm] = None
-        return alarm.cancel
+        return alarm
 
     def _ring(self, tick: "_Tick") -> None:
         del self._ticks[tick.at]
@@ -87,7 +87,8 @@ class _Alarm:
         self.is_set = True
         self._tick = tick
 
-    def cancel(self) -> None:
+    def __call__(self) -> None:
+        """Cancel it. (A bound method would be one more object for the garbage collector, a window and a stream.)"""
         self.is_set = False
         tick = self._tick
         if self in tick.alarms:

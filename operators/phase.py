@@ -77,7 +77,9 @@ class Phase(Stage[Event, Event | Update]):
         built = self._blocks.get(final.block_index)
         if built is None:
             self._append(final.block_index, final.text, final.message_id)
-        elif str(built) != final.text:
+        elif built.adopt(final.text):
+            self._text.adopt(final.text)  # where the round has said no more than this
+        else:
             self._replace_block(final.block_index, final.text, final.message_id)
 
     def _append(self, block_index: int, piece: str, message_id: str) -> None:

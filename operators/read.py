@@ -96,7 +96,7 @@ class Read(Stage[bytes | str, Event]):
             if end < 0:
                 break
             piece = chunk[begin:end]
-            if piece[-1:] == b"\\" and _escapes_what_follows(piece):
+            if piece.endswith(b"\\") and _escapes_what_follows(piece):
                 break
             found.append(piece)
             position = end + after_length
@@ -110,10 +110,11 @@ class Read(Stage[bytes | str, Event]):
         last = parts.pop()
         between, length = self._between, len(self._between)
         found = [part[:-length] for part in parts if part.endswith(between)]
-        pieces = b"".join(found)
-        if len(found) != len(parts) - 1 or (b"\\" in pieces and b"\\" + self._after in chunk):
+        if len(found) != len(parts) - 1:
             return b"", 0
-        return pieces, len(chunk) - len(last) - len(self._key) - len(self._head)
+        if b"\\" + self._after in chunk and any(map(_escapes_what_follows, found)):
+            return b"", 0
+        return b"".join(found), len(chunk) - len(last) - len(self._key) - len(self._head)
 
     def _repeated_but_for_padding(self, chunk: bytes) -> tuple[bytes, int]:
         """The same, where the server puts any number of spaces before the last brace, against eavesdroppers."""
@@ -129,7 +130,7 @@ class Read(Stage[bytes | str, Event]):
             if end < 0 or stop < 0 or chunk[end + quote_length : stop].strip(b" "):
                 break
             piece = chunk[begin:end]
-            if piece[-1:] == b"\\" and _escapes_what_follows(piece):
+            if piece.endswith(b"\\") and _escapes_what_follows(piece):
                 break
             found.append(piece)
             position = stop + after_length

@@ -7,6 +7,7 @@ Everything public is here, in `penstock.operators` and in `penstock.sinks`; the 
 """
 
 from penstock.bridge import from_async_iterable, to_async_iterable
+from penstock.config import load_pipeline
 from penstock.errors import (
     ConfigurationError,
     PenstockError,
@@ -107,5 +108,6 @@ __all__ = [
     "UsageError",
     "__version__",
     "from_async_iterable",
+    "load_pipeline",
     "to_async_iterable",
 ]

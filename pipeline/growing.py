@@ -29,12 +29,27 @@ class GrowingText:
         """The text as it is now, for good."""
         return TextView(self, len(self._pieces), self.length)
 
+    def adopt(self, text: str) -> bool:
+        """Whether `text` is what has grown here; if so, later readers share it, and nobody joins the pieces."""
+        if len(text) != self.length:
+            return False
+        at = 0
+        for piece in self._pieces:
+            if not text.startswith(piece, at):
+                return False
+            at += len(piece)
+        self._joined = text
+        self._joined_count = len(self._pieces)
+        return True
+
     def _text_of(self, count: int) -> str:
         if count < self._joined_count:
             return "".join(self._pieces[:count])
         text = self._joined
         if count > self._joined_count:
-            text += "".join(self._pieces[self._joined_count : count])
+            more = "".join(self._pieces[self._joined_count : count])
+            self._joined = ""  # a string that nobody else holds grows in its place instead of being copied
+            text += more
             self._joined = text
             self._joined_count = count
         return text

@@ -277,8 +277,10 @@ class MessageState:
         if found is not None:
             at, index = found
             message = self._messages[at]
-            entries = message.entries.set(index, replace(message.entries[index], **fields))
-            self._messages = self._messages.set(at, replace(message, entries=entries))
+            entry = message.entries[index]
+            if isinstance(entry, ToolEntry):
+                entries = message.entries.set(index, replace(entry, **fields))
+                self._messages = self._messages.set(at, replace(message, entries=entries))
 
     def _change_message(self, parent_call_id: str, **fields: Any) -> None:
         place = self._places.get(parent_call_id)

@@ -28,6 +28,7 @@ from penstock.operators.tool_engine import tool_engine
 from penstock.operators.track_messages import track_messages
 from penstock.operators.track_tools import track_tools
 from penstock.settings import Settings
+from penstock.sinks.mailbox import Mailbox
 from penstock.sinks.sink import Item, Sink
 from penstock.sources.chunks import Source
 from penstock.sync_turn import SyncTurn
@@ -79,11 +80,11 @@ class Pipeline:
 
         A consumer that is slower than the stream gets merged items; leaving the loop aborts the turn.
         """
-        inbox = _Inbox()
+        inbox = _Inbox(self.settings.sink_max_items, self.settings.sink_max_chars)
         async with self.turn(inbox) as turn:
             reading = asyncio.create_task(_read(turn, source, backend))
             try:
-                async for item in inbox.items(reading):
+                async for item in inbox.items():
                     yield item
             finally:
                 turn.abort()
@@ -104,19 +105,19 @@ class Pipeline:
         settings = self.settings
         name = backend or settings.backend
         is_text = name != "auto" and backend_named(name).framing == "text"
+        max_bytes = settings.max_record_bytes or sys.maxsize
         chain: Operator[Any, Event]
         if is_text:
             decoding: Operator[Any, str] = decode_utf8()
             chain = decoding | normalize(name, message_ids)
         elif settings.reorder_window_items:
             ordered: Operator[Any, Any] = reorder(window_items=settings.reorder_window_items)
-            chain = frame(settings.max_record_bytes) | ordered
-            chain |= normalize(name, message_ids, on_chosen=self._on_backend_chosen)
+            chain = frame(max_bytes) | ordered | normalize(name, message_ids, on_chosen=self._on_backend_chosen)
         else:
             chain = read(
                 name,
                 message_ids,
-                max_payload_bytes=settings.max_record_bytes or sys.maxsize,
+                max_payload_bytes=max_bytes,
                 merges=settings.deltas == "delta",
                 on_chosen=self._on_backend_chosen,
             )
@@ -176,25 +177,32 @@ class Pipeline:
 
 
 async def _read(turn: Turn, source: Source, backend: str | None) -> None:
-    await turn.round(source, backend=backend)
-    await turn.close()
+    try:
+        await turn.round(source, backend=backend)
+    finally:
+        await turn.close()
 
 
 class _Inbox(Sink):
-    """A sink whose reader is an `async for`: hands over one item at a time, and waits until it is taken."""
+    """A sink whose reader is an `async for`: what it is too slow for is merged, and it may take its time."""
 
-    def __init__(self) -> None:
-        self._slot: asyncio.Queue[Item] = asyncio.Queue(maxsize=1)
+    def __init__(self, max_items: int, max_chars: int) -> None:
+        self._mailbox = Mailbox(max_items, max_chars)
+        self._arrived = asyncio.Event()
+        self._is_closed = False
 
-    async def on_next(self, item: Item) -> None:
-        await self._slot.put(item)
+    def on_next(self, item: Item) -> None:
+        self._mailbox.put(item)
+        self._arrived.set()
 
-    async def items(self, reading: "asyncio.Task[None]") -> AsyncIterator[Item]:
-        while not (reading.done() and self._slot.empty()):
-            waiting = asyncio.ensure_future(self._slot.get())
-            await asyncio.wait((waiting, reading), return_when=asyncio.FIRST_COMPLETED)
-            if waiting.done():
-                yield waiting.result()
-            else:
-                waiting.cancel()
-        await reading
+    def close(self) -> None:
+        self._is_closed = True
+        self._arrived.set()
+
+    async def items(self) -> AsyncIterator[Item]:
+        while not self._is_closed or len(self._mailbox):
+            while len(self._mailbox):
+                yield self._mailbox.take()
+            await self._arrived.wait()
+            if not self._is_closed:
+                self._arrived.clear()

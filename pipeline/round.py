@@ -42,6 +42,7 @@ class Round:
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._cancel_timer: Callable[[], object] | None = None
+        self._when_open = self._open  # bound once, not once a window
         self.is_stopped = False
         self.number = number
         self.chunks = 0
@@ -99,7 +100,7 @@ class Round:
         """Whether the window is closed; if so, what waits will be read when it opens."""
         closed_for_s = self._turn._coalesce.closed_for_s
         if closed_for_s > 0:
-            self._cancel_timer = self._turn.clock.call_later(closed_for_s, self._open)
+            self._cancel_timer = self._turn.clock.call_later(closed_for_s, self._when_open)
         return closed_for_s > 0
 
     def _open(self) -> None:

@@ -17,6 +17,7 @@ from penstock.operators.stage import Chain
 from penstock.reply import Reply, TurnResult, total_usage
 from penstock.round import Round
 from penstock.sinks.delivery import Delivery
+from penstock.sinks.mailbox import MailboxStatistics
 from penstock.sinks.sink import Item, Sink
 from penstock.sources.chunks import Source
 from penstock.summary import Figures, TurnSummary
@@ -168,6 +169,10 @@ class Turn:
             self.messages,
             self._error,
         )
+
+    def sink_statistics(self) -> dict[Sink, MailboxStatistics]:
+        """What has gone through the mailbox of each slow sink: accepted, merged, dropped, delivered."""
+        return self._delivery.statistics()
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from penstock.sinks.callbacks import CallbackSink
+    from penstock.sinks.final import FinalSink
     from penstock.sinks.jsonl import JsonlSink
     from penstock.sinks.jsonl_store import JsonlStore
     from penstock.sinks.log import LogSink
     from penstock.sinks.mailbox import Mailbox, MailboxStatistics
+    from penstock.sinks.otel import OtelSink
     from penstock.sinks.sink import Item, Sink
     from penstock.sinks.sqlite_store import SqliteStore
     from penstock.sinks.terminal import TerminalSink
@@ -16,12 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallbackSink",
+    "FinalSink",
     "Item",
     "JsonlSink",
     "JsonlStore",
     "LogSink",
     "Mailbox",
     "MailboxStatistics",
+    "OtelSink",
     "Sink",
     "SqliteStore",
     "TerminalSink",
@@ -30,12 +34,14 @@ __all__ = [
 
 _HOMES = {
     "CallbackSink": "callbacks",
+    "FinalSink": "final",
     "Item": "sink",
     "JsonlSink": "jsonl",
     "JsonlStore": "jsonl_store",
     "LogSink": "log",
     "Mailbox": "mailbox",
     "MailboxStatistics": "mailbox",
+    "OtelSink": "otel",
     "Sink": "sink",
     "SqliteStore": "sqlite_store",
     "TerminalSink": "terminal",

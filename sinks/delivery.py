@@ -49,8 +49,21 @@ class Delivery:
         return {end.sink: end.mailbox.statistics for end in self._ends if isinstance(end, _SlowEnd)}
 
     async def close(self, timeout_s: float) -> None:
-        """Close every sink after everything it was given; a slow one has `timeout_s` to read the rest."""
-        await asyncio.gather(*(end.close(timeout_s) for end in self._ends))
+        """Close every sink after everything it was given; a slow one has `timeout_s` to read the rest.
+
+        Cancelled meanwhile, it stops waiting for the slow ones, but still closes them all before it goes.
+        """
+        closing = asyncio.gather(*(end.close(timeout_s) for end in self._ends))
+        is_cancelled = False
+        while not closing.done():
+            try:
+                await asyncio.wait([closing])
+            except asyncio.CancelledError:
+                is_cancelled = True
+                for end in self._ends:
+                    end.hurry()
+        if is_cancelled:
+            raise asyncio.CancelledError
 
 
 class _End:
@@ -100,6 +113,9 @@ class _End:
             except Exception as error:
                 self._failures.add("close", error)
 
+    def hurry(self) -> None:
+        """Do not wait for what is still to be read."""
+
 
 class _SlowEnd(_End):
     """A sink that reads from its mailbox, in one task a turn."""
@@ -140,12 +156,16 @@ class _SlowEnd(_End):
         self._is_open = False
         self._arrived.set()
 
+    def hurry(self) -> None:
+        self._task.cancel()
+
     async def close(self, timeout_s: float) -> None:
         self._end()
-        _, late = await asyncio.wait([self._task], timeout=timeout_s)
-        if late:
+        await asyncio.wait([self._task], timeout=timeout_s)
+        if not self._task.done():
             self._task.cancel()
             await asyncio.wait([self._task])
+        if self._task.cancelled():
             undelivered = f"{len(self.mailbox) + 1} items undelivered after {timeout_s:g} s"
             self._failures.add("close", TimeoutError(undelivered))
         try:

@@ -39,7 +39,8 @@ _ACCEPTED: dict[LogLevel, frozenset[type]] = {
     "info": _FINALS,
     "warning": _TROUBLE,
 }
-_SECONDS = 6
+_DIGITS = 6
+_IDS = ("message_id", "parent_call_id")
 
 
 class LogSink(Sink):
@@ -117,10 +118,10 @@ class _TurnLog(Sink):
         fields.pop("gaps", None)
         del fields["turn_id"]
         usage: Usage = fields.pop("usage")
-        fields |= {key: value for key, value in structs.asdict(usage).items() if value}
+        fields |= {key: value for key, value in structs.asdict(usage).items() if value and key not in _IDS}
         fields["coalescing_ratio"] = summary.coalescing_ratio
         fields = {
-            key: round(value, _SECONDS) if isinstance(value, float) else value for key, value in fields.items()
+            key: round(value, _DIGITS) if isinstance(value, float) else value for key, value in fields.items()
         }
         self._logger.info("round_completed" if type(summary) is RoundSummary else "turn_completed", **fields)
 

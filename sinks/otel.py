@@ -158,15 +158,18 @@ class _TurnSpans(Sink):
         began = now - int(summary.duration_s * _NANOSECONDS)
         if summary.first_chunk_s is not None:
             attributes["gen_ai.response.time_to_first_chunk"] = summary.first_chunk_s
-        span = self._below_turn(f"chat {summary.model}".rstrip(), attributes, began)
+        span = self._below_turn(f"chat {summary.model}".rstrip(), attributes, began, is_client=True)
         _end(span, self._error, now)
         self._error = ""
 
-    def _below_turn(self, name: str, attributes: dict[str, Any], began: int | None = None) -> "Span":
+    def _below_turn(
+        self, name: str, attributes: dict[str, Any], began: int | None = None, is_client: bool = False
+    ) -> "Span":
         from opentelemetry import trace
 
         context = trace.set_span_in_context(self._turn)
-        return self._tracer.start_span(name, context, attributes=attributes, start_time=began)
+        kind = trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL
+        return self._tracer.start_span(name, context, kind, attributes, start_time=began)
 
     def _end_turn(self, summary: TurnSummary) -> None:
         for call_id in list(self._tools):

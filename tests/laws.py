@@ -71,14 +71,15 @@ def timeline(
 
 def every_cut(whole: Sliceable) -> list[list[Sliceable]]:
     """Every way to cut `whole` in two, and the way that cuts it into single elements."""
-    halves = [[whole[:i], whole[i:]] for i in range(len(whole) + 1)]
-    return [*halves, [whole[i : i + 1] for i in range(len(whole))]]
+    cut: list[list[Sliceable]] = [[whole[:i], whole[i:]] for i in range(len(whole) + 1)]
+    cut.append([whole[i : i + 1] for i in range(len(whole))])
+    return cut
 
 
 @st.composite
 def cuts(draw: st.DrawFn, whole: Sliceable) -> list[Sliceable]:
     """`whole`, cut at random places (empty pieces included)."""
-    places = sorted(draw(st.lists(st.integers(0, len(whole)), max_size=12)))
+    places: list[int] = sorted(draw(st.lists(st.integers(0, len(whole)), max_size=12)))
     edges = [0, *places, len(whole)]
     return [whole[a:b] for a, b in pairwise(edges)]
 
@@ -87,7 +88,7 @@ def merged(events: Sequence[Any]) -> list[Any]:
     """The events with neighbouring deltas of one block joined: what re-chunking may not change."""
     out: list[Any] = []
     for event in events:
-        last = out[-1] if out else None
+        last: Any = out[-1] if out else None
         if (
             type(event) in (TextDelta, ThinkingDelta)
             and type(event) is type(last)

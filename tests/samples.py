@@ -6,6 +6,7 @@
 | `sh` | every line is a command, and has to succeed |
 | `console` | lines with `$` are commands; what stands below each is what it prints, `…` for anything |
 | `text` right after a `python` block | exactly what that block prints |
+| any with `title="name"` | is written to that file, for the blocks after it to read or import |
 
 All blocks of a page share a folder. Programs that are not penstock's (agents, curl) are stand-ins that print a
 recording of ours; the demo is played at once; lines that begin with `pip` are CI's to run.
@@ -31,7 +32,7 @@ from openai_server import Answer, OpenAIServer, chat, response
 __all__ = ["AnyModel", "Page", "Sample", "run_page", "samples_of", "stand_ins"]
 
 ROOT = Path(__file__).resolve().parents[1]
-FENCE = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r'^```(\S*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 STAND_INS = {
     "claude": "claude-cli/interleaved-subagents.jsonl",
@@ -51,6 +52,8 @@ class Sample:
     line: int
     prints: str | None = None
     """What it prints, where the page says so."""
+    file: str | None = None
+    """Where it is written to, instead of run."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +68,13 @@ def samples_of(path: Path) -> Page:
     samples: list[Sample] = []
     end_of_program = -1
     for found in FENCE.finditer(text):
-        language, code = found.groups()
+        language, file, code = found.groups()
         if language == "text" and samples and not text[end_of_program : found.start()].strip():
             program = samples[-1]
             if program.language == "python":
                 samples[-1] = Sample(program.language, program.code, program.line, code)
                 continue
-        samples.append(Sample(language, code, text.count("\n", 0, found.start()) + 2))
+        samples.append(Sample(language, code, text.count("\n", 0, found.start()) + 2, file=file))
         end_of_program = found.end()
     return Page(path, tuple(samples))
 
@@ -108,7 +111,9 @@ def run_page(page: Page, folder: Path, runner: asyncio.Runner) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     try:
         for sample in page.samples:
-            if sample.language == "python":
+            if sample.file is not None:
+                (folder / sample.file).write_text(sample.code, encoding="utf-8")
+            elif sample.language == "python":
                 _run_python(page, sample, namespace, runner)
             elif sample.language in ("sh", "console"):
                 _run_commands(page, sample, folder)

@@ -1,8 +1,9 @@
-"""Terminals to test on: a real screen (pyte) with its scrollback, a stream that checks every byte, and a turn to show."""
+"""Terminals to test on: a screen with its scrollback (pyte), checks of every byte, and a turn to show."""
 
 import io
 import re
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import pyte
@@ -46,6 +47,7 @@ class Terminal:
     def __init__(self, columns: int = 80, lines: int = 24) -> None:
         self._screen = pyte.HistoryScreen(columns, lines, history=1_000_000, ratio=0.5)
         self._stream = pyte.Stream(self._screen)
+        self._other: pyte.Screen | None = None
 
     @property
     def size(self) -> tuple[int, int]:
@@ -60,8 +62,16 @@ class Terminal:
         return int(self._screen.cursor.y)
 
     def feed(self, text: str) -> None:
-        # Pyte gives up a text at a joiner; a terminal that joins nothing ignores it.
-        self._stream.feed(text.replace("\u200d", "").replace("\ufe0f", ""))
+        # Pyte gives up a text at a joiner; a terminal that joins nothing ignores it. And it has one screen only.
+        for part in re.split(r"(\x1b\[\?1049[hl])", text.replace("\u200d", "").replace("\ufe0f", "")):
+            if part == "\x1b[?1049h":
+                self._other = pyte.Screen(*self.size)
+                self._stream = pyte.Stream(self._other)
+            elif part == "\x1b[?1049l":
+                self._other = None
+                self._stream = pyte.Stream(self._screen)
+            else:
+                self._stream.feed(part)
 
     def rows(self) -> list[str]:
         """The scrollback and the screen, without the empty rows at its end."""
@@ -69,6 +79,8 @@ class Terminal:
 
     def screen(self) -> list[str]:
         """What is seen now."""
+        if self._other is not None:
+            return [row.rstrip() for row in self._other.display]
         return [_text(row) for row in self._buffer()]
 
     def _buffer(self) -> list[dict[int, Char]]:
@@ -84,8 +96,10 @@ class Terminal:
             if index == at:
                 cursor = len(wrapped)
             used = max((x for x, cell in row.items() if cell.data.strip()), default=-1) + 1
-            for first in range(0, max(used, 1), columns):
-                wrapped.append({x - first: row[x] for x in range(first, min(first + columns, used)) if x in row})
+            wrapped += [
+                {x - first: row[x] for x in range(first, min(first + columns, used)) if x in row}
+                for first in range(0, max(used, 1), columns)
+            ]
         top = max(0, min(len(wrapped) - lines, cursor))
         top = max(top, cursor - lines + 1)
         x = screen.cursor.x
@@ -164,7 +178,7 @@ def check_region(frames: Iterable[str], height: int) -> None:
 def check_pace(frames: Iterable[tuple[float, str]], interval_s: float = 0.05) -> None:
     """At most one frame an interval; the last ones, when the turn ends, are at once."""
     times = [at for at, text in frames if "\x1b[?2026h" in text]
-    for earlier, later in zip(times, times[1:-1], strict=False):
+    for earlier, later in pairwise(times[:-1]):
         assert later - earlier >= interval_s - 1e-9, f"frames at {earlier} and {later}"
 
 
@@ -181,7 +195,7 @@ class Stage:
         self.turn: Any = self.sink.open("t")
         accepts = self.sink.accepts or frozenset()
         self._chain = (
-            Pipeline(Settings(window_s=0.05))
+            Pipeline(Settings(window_s=0.05, tool_heartbeat_s=0))
             .showing()
             .chain()
             .connect(
@@ -251,3 +265,33 @@ class Stage:
 
 def pieces_of(text: str, size: int) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+SECTION = """## Section {n}
+
+Paragraph {n} with **bold**, `code` and a [link](https://example.com/{n}) and enough words to wrap.
+日本語のテキスト {n} 中文 한국어, مرحبا {n}, an emoji 🎉 and é.
+
+- item {n}a with *emphasis*
+- item {n}b
+  1. nested {n}
+
+```python
+def function_{n}(x: int) -> int:
+    return x * {n}  # comment {n}
+```
+
+| key {n} | value {n} |
+|---|---|
+| a{n} | b{n} |
+
+> quote {n}
+
+{unbroken}
+
+"""
+
+
+def answer(sections: int) -> str:
+    """A long answer with every kind of block; about 550 characters a section."""
+    return "".join(SECTION.format(n=n, unbroken=f"u{n}" * 60) for n in range(sections))

@@ -1,14 +1,16 @@
 """What README and docs/ show is true: samples run, pictures are current, and what is named exists."""
 
 import asyncio
+import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from openai_server import OpenAIServer
-from samples import ROOT, AnyModel, run_page, samples_of, stand_ins
+from samples import ROOT, AnyModel, Page, Sample, run_page, samples_of, stand_ins
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("**/*.md"))]
@@ -19,20 +21,42 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_every_sample_of_the_page_runs(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_async: asyncio.Runner
-) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where a page's samples run: with a model to talk to, agents to start, and nothing else."""
     stand_ins(tmp_path / "bin")
     folder = tmp_path / "here"
     folder.mkdir()
     with OpenAIServer() as server:
         server.answers = AnyModel(server)
         monkeypatch.chdir(folder)
+        monkeypatch.syspath_prepend(folder)
         monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
-        run_page(samples_of(path), folder, run_async)
+        yield folder
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_every_sample_of_the_page_runs(path: Path, folder: Path, run_async: asyncio.Runner) -> None:
+    run_page(samples_of(path), folder, run_async)
+
+
+def test_the_loop_of_the_readme_runs_its_tool_and_answers(folder: Path, run_async: asyncio.Runner) -> None:
+    page = samples_of(ROOT / "README.md")
+    loop = next(sample for sample in page.samples if "async def answer" in sample.code)
+    asking = """
+calls = []
+
+async def run(call):
+    calls.append(call)
+    return ["README.md"]
+
+tools = [{"type": "function", "function": {"name": "list_files", "parameters": {}}}]
+assert await answer([{"role": "user", "content": "Which files are here?"}], tools, run) == "Hello."
+assert [(call.tool_name, call.input) for call in calls] == [("list_files", {"path": "."})]
+"""
+    run_page(Page(page.path, (loop, Sample("python", asking, 1))), folder, run_async)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
@@ -49,9 +73,9 @@ def test_no_sample_escapes_the_tests(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_every_test_the_page_names_exists(path: Path) -> None:
+def test_every_test_and_example_the_page_names_exists(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    for file, test in re.findall(r"(tests/[\w/]+\.py)(?:::(\w+))?", text):
+    for file, test in re.findall(r"((?:tests|examples)/[\w/]+\.py)(?:::(\w+))?", text):
         assert (ROOT / file).is_file(), f"{file} is not there"
         assert not test or f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file} has no {test}"
 
@@ -80,9 +104,15 @@ def test_every_operator_and_every_sink_has_its_section() -> None:
     import penstock.operators
     import penstock.sinks
 
-    headings = re.findall(r"^### `(\w+)", (DOCS / "operators.md").read_text(encoding="utf-8"), re.MULTILINE)
+    headings = re.findall(
+        r"^### `(\w+)\((.*)\)`$", (DOCS / "operators.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     operators = [name for name in penstock.operators.__all__ if name.islower()]
-    assert sorted(headings) == sorted(operators)
+    assert sorted(name for name, _ in headings) == sorted(operators)
+    for name, said in headings:
+        parameters = inspect.signature(getattr(penstock.operators, name)).parameters
+        for option, default in re.findall(r"(\w+)=(\"[^\"]*\"|[^,]+)", said):
+            assert repr(parameters[option].default) == default.replace('"', "'"), f"{name}({said})"
     sinks_page = (DOCS / "sinks.md").read_text(encoding="utf-8")
     for name in penstock.sinks.__all__:
         assert name in sinks_page, f"docs/sinks.md says nothing about {name}"

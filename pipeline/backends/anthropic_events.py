@@ -70,7 +70,7 @@ class MessageEvents:
         return True
 
     def only_piece(self, event: DeltaEvent) -> tuple[str, Block | None]:
-        """The key of the piece that a delta just read has brought, and the block it went to; none, if it has not."""
+        """The key of the piece that a delta, just read, has brought, and the block it went to; or none."""
         key = _PIECES.get(event.delta.type, "") if event.delta is not None else ""
         if event.type != "content_block_delta" or event.index in self._opaque or not key:
             return "", None

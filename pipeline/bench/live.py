@@ -1,6 +1,7 @@
-"""Many streams at once on a real event loop, at the pace of a model: what is added to each chunk's way, and at what cost."""
+"""Many streams at once on a real event loop, at the pace of a model: the delay that is added, and its cost."""
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -53,28 +54,40 @@ class _Stopwatch(Sink):
 
 def measure_live(
     pipeline: Pipeline,
-    reads: Sequence[bytes],
+    arrivals: Sequence[bytes],
+    backend: str | None = None,
     *,
     streams: int = 1,
     chunks_per_s: float = 50.0,
     max_chunks: int = 250,
 ) -> Live:
-    """Feed `reads` to each of `streams` turns at `chunks_per_s`, evenly spread, on an event loop of their own."""
-    reads = reads[:max_chunks]
-    idle_s, _ = asyncio.run(_pace([lambda read, due: None] * streams, reads, chunks_per_s))
-    return asyncio.run(_measure(pipeline, reads, streams, chunks_per_s, idle_s))
+    """Feed `arrivals` to each of `streams` turns at `chunks_per_s`, evenly spread, on an event loop of its own."""
+    idle_feeds = [_feeding(lambda read: None, _Stopwatch()) for _ in range(streams)]
+    idle_s, idle_took_s = asyncio.run(_pace(idle_feeds, arrivals[: max_chunks // 4 + 1], chunks_per_s))
+    idle_share = idle_s / idle_took_s
+    return asyncio.run(_measure(pipeline, backend, arrivals[:max_chunks], streams, chunks_per_s, idle_share))
 
 
 async def _measure(
-    pipeline: Pipeline, reads: Sequence[bytes], streams: int, chunks_per_s: float, idle_s: float
+    pipeline: Pipeline,
+    backend: str | None,
+    arrivals: Sequence[bytes],
+    streams: int,
+    chunks_per_s: float,
+    idle_share: float,
 ) -> Live:
     watches = [_Stopwatch() for _ in range(streams)]
     async with AsyncExitStack() as stack:
         feeds = []
+        fed = 0
         for watch in watches:
             turn = await stack.enter_async_context(pipeline.turn(watch))
-            feeds.append(_feeding(turn.open_round().feed, watch))
-        busy_s, took_s = await _pace(feeds, reads, chunks_per_s)
+            feed = _feeding(turn.open_round(backend).feed, watch)
+            feeds.append(feed)
+            fed = _feed_until_shown(feed, watch, arrivals)
+            await asyncio.sleep(0)
+        gc.collect()  # what opening has left is not the stream's
+        busy_s, took_s = await _pace(feeds, arrivals[fed:], chunks_per_s)
     first = [watch.added[0] * 1000 for watch in watches if watch.added]
     added = [wait * 1000 for watch in watches for wait in watch.added[1:]]
     return Live(
@@ -83,28 +96,38 @@ async def _measure(
         len(first) + len(added),
         (percentile(first, 0.5), percentile(first, 0.99)),
         (percentile(added, 0.5), percentile(added, 0.99)),
-        max(0.0, busy_s - idle_s) / took_s,
+        max(0.0, busy_s / took_s - idle_share),
     )
 
 
 def _feeding(feed: Callable[[bytes], object], watch: _Stopwatch) -> Callable[[bytes, float], object]:
     def push(read: bytes, due: float) -> None:
-        if watch.oldest is None:
-            # Before the first update only the way through counts; later also how late the loop got round to it.
-            watch.oldest = due if watch.added else time.perf_counter()
+        if not watch.added:
+            watch.oldest = time.perf_counter()
+        elif watch.oldest is None:
+            watch.oldest = due  # not when the loop got round to it: that it was busy is delay, too
         feed(read)
 
     return push
 
 
+def _feed_until_shown(feed: Callable[[bytes, float], object], watch: _Stopwatch, arrivals: Sequence[bytes]) -> int:
+    """Begin the answer, up to the chunk that shows something first; how many chunks that took."""
+    for number, read in enumerate(arrivals, 1):
+        feed(read, 0.0)
+        if watch.added:
+            return number
+    return len(arrivals)
+
+
 async def _pace(
-    feeds: Sequence[Callable[[bytes, float], object]], reads: Sequence[bytes], chunks_per_s: float
+    feeds: Sequence[Callable[[bytes, float], object]], arrivals: Sequence[bytes], chunks_per_s: float
 ) -> tuple[float, float]:
     """Every chunk at its time, however late the one before it was. CPU seconds and seconds it took."""
     step_s = 1 / (chunks_per_s * len(feeds))
     cpu = time.process_time()
     began = due = now = time.perf_counter()
-    for read in reads:
+    for read in arrivals:
         for feed in feeds:
             while due > now:
                 # The loop has its turn after what was due together, as after a round of ready sockets.

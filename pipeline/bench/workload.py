@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Kind", "Workload", "make_workload", "split_into_reads"]
+__all__ = ["Kind", "Workload", "make_message_workload", "make_workload", "split_into_reads"]
 
 Kind = Literal["text", "thinking", "tools"]
 
@@ -19,11 +19,16 @@ _WORDS = _PROSE.split(" ")
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Raw bytes as they arrive, and how many of the server's chunks they hold."""
+    """Raw bytes as a socket delivers them, and the server's chunks, one by one, that they hold."""
 
-    kind: Kind
+    name: str
+    backend: str
     reads: list[bytes]
-    chunks: int
+    arrivals: list[bytes]
+
+    @property
+    def chunks(self) -> int:
+        return len(self.arrivals)
 
     @property
     def size_bytes(self) -> int:
@@ -39,11 +44,36 @@ def make_workload(
     `write_file` whose arguments come in small pieces.
     """
     randomness = random.Random(seed)
-    pieces = _DELTAS[kind](chunks, randomness)
-    body = b"".join(
-        [*map(_event, pieces), _event({}, "tool_calls" if kind == "tools" else "stop"), b"data: [DONE]\n\n"]
-    )
-    return Workload(kind, split_into_reads(body, max_read_bytes, randomness), chunks)
+    arrivals = [_event(delta) for delta in _DELTAS[kind](chunks, randomness)]
+    end = _event({}, "tool_calls" if kind == "tools" else "stop") + b"data: [DONE]\n\n"
+    reads = split_into_reads(b"".join(arrivals) + end, max_read_bytes, randomness)
+    return Workload(kind, "openai-chat", reads, arrivals)
+
+
+def make_message_workload(
+    chunks: int = 20_000, *, max_padding: int = 15, max_read_bytes: int = 1500, seed: int = 1
+) -> Workload:
+    """The same text as events of Anthropic's Messages API, with up to `max_padding` spaces in each, as it does."""
+    randomness = random.Random(seed)
+    message = {"id": "msg_bench", "type": "message", "role": "assistant", "model": "bench-1", "content": []}
+    begin = _message_event("message_start", message=message)
+    begin += _message_event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    end = _message_event("content_block_stop", index=0)
+    end += _message_event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": chunks})
+    end += _message_event("message_stop")
+    arrivals = []
+    for delta in _text(chunks, randomness):
+        piece = {"type": "text_delta", "text": delta["content"]}
+        padding = randomness.randint(0, max_padding)
+        arrivals.append(_message_event("content_block_delta", padding, index=0, delta=piece))
+    arrivals[0] = begin + arrivals[0]
+    reads = split_into_reads(b"".join(arrivals) + end, max_read_bytes, randomness)
+    return Workload("messages", "anthropic", reads, arrivals)
+
+
+def _message_event(kind: str, padding: int = 0, **fields: Any) -> bytes:
+    text = json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"))
+    return f"event: {kind}\ndata: {text[:-1]}{' ' * padding}}}\n\n".encode()
 
 
 def split_into_reads(body: bytes, max_read_bytes: int, randomness: random.Random) -> list[bytes]:
@@ -100,9 +130,10 @@ def _tools(count: int, randomness: random.Random) -> Iterator[dict[str, Any]]:
     yield {"tool_calls": [start]}
     content = json.dumps("".join(delta["content"] for delta in _text(count * 2, randomness)), ensure_ascii=False)
     arguments = '{"path":"notes/penstock.md","content":' + content + "}"
-    size = -(-len(arguments) // (count - 1))
-    for position in range(0, len(arguments), size):
-        yield {"tool_calls": [{"index": 0, "function": {"arguments": arguments[position : position + size]}}]}
+    pieces = count - 1
+    for number in range(pieces):
+        piece = arguments[len(arguments) * number // pieces : len(arguments) * (number + 1) // pieces]
+        yield {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
 
 
 _DELTAS = {"text": _text, "thinking": _thinking, "tools": _tools}

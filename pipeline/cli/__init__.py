@@ -11,7 +11,7 @@ from penstock.errors import PenstockError, UsageError
 
 __all__ = ["main", "make_parser"]
 
-COMMANDS = ("demo", "run", "replay", "record", "config", "backends", "completion")
+COMMANDS = ("demo", "run", "replay", "record", "chat", "config", "bench", "backends", "completion")
 WITH_A_PROGRAM = ("run", "record")
 """Those that take a program and its arguments after `--`."""
 
@@ -21,6 +21,7 @@ examples:
   claude -p --output-format stream-json --verbose --include-partial-messages "…" | penstock run
   penstock record session.jsonl -- codex exec --json "…"
   penstock replay session.jsonl --speed 10
+  penstock config show --profile ci
 
 exit status: 0 done; 1 the stream ended in an error (what had arrived was printed);
              2 wrong usage or configuration; 130 interrupted
@@ -64,11 +65,20 @@ def _complain(message: str, status: int) -> int:
     return status
 
 
+class _Format(argparse.RawDescriptionHelpFormatter):
+    """Prints examples as they are written, and makes room for the indent of commands, which argparse forgets."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += self._indent_increment
+
+
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, and prints examples as they are written."""
+    """Says what is wrong in one line."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+        super().__init__(formatter_class=_Format, allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
         self.exit(_complain(f"{message} (see {self.prog} --help)", 2))

@@ -65,8 +65,11 @@ def _check(loaded: "Loaded") -> None:
 def _show(loaded: "Loaded") -> None:
     from penstock.config.keys import all_keys
     from penstock.config.toml import as_toml
+    from penstock.operators.redact import redact_value
+    from penstock.operators.secrets import secret_pattern
 
-    values = {name: as_toml(getattr(loaded.configuration, name)) for name in all_keys()}
+    secrets = secret_pattern()  # somebody may have given a sink its key as an option
+    values = {name: as_toml(redact_value(getattr(loaded.configuration, name), secrets)) for name in all_keys()}
     column = max(len(name) for name in values) + 1
     print(f"# profile {loaded.profile}; file: {loaded.path or 'none'}")
     for name, value in values.items():

@@ -13,14 +13,14 @@ from penstock.cli.output import printing_sinks
 from penstock.errors import UsageError
 from penstock.turn import Turn
 
-__all__ = ["show"]
+__all__ = ["show", "watched_sinks"]
 
 
 def show(arguments: argparse.Namespace, feed: Callable[[Turn], Coroutine[Any, Any, object]]) -> int:
     """Run a turn that `feed` feeds; gives back the exit status."""
     if sys.stdout is None:
         raise UsageError("standard output is closed")
-    with _watched_sinks() as failures:
+    with watched_sinks() as failures:
         status = asyncio.run(_show(arguments, feed))
     return status or (1 if failures else 0)
 
@@ -44,7 +44,7 @@ def _tell_backend(name: str) -> None:
 
 
 @contextmanager
-def _watched_sinks() -> Iterator[list[str]]:
+def watched_sinks() -> Iterator[list[str]]:
     """The turn goes on without a sink that fails, and logs it: here that means nothing is printed any more."""
     import structlog
 

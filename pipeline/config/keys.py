@@ -49,14 +49,18 @@ def all_keys() -> Mapping[str, Key]:
     meanings = {name: text for kind in reversed(Configuration.__mro__[:-1]) for name, text in _meanings(kind)}
     default = Configuration()
     return {
-        field.name: Key(field.name, kinds[field.name], getattr(default, field.name), meanings[field.name])
+        field.name: Key(field.name, kinds[field.name], getattr(default, field.name), meanings.get(field.name, ""))
         for field in fields(Configuration)
     }
 
 
 def _meanings(kind: type) -> list[tuple[str, str]]:
-    """The strings below the fields of a class."""
-    (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    """The strings below the fields of a class; none where it was installed without its source."""
+    try:
+        source = inspect.getsource(kind)
+    except OSError:
+        return []
+    (body,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(body, ast.ClassDef)
     return [
         (field.target.id, " ".join(text.value.value.split()))
@@ -80,7 +84,7 @@ def checked(where: str, values: Mapping[str, Any], prefix: str = "") -> dict[str
         if name not in keys:
             shown = [f"{prefix}{key.upper()}" if prefix else key for key in keys]
             written = f"{prefix}{name.upper()}" if prefix else name
-            hint = _nearest_key(written, shown)
+            hint = did_you_mean(written, shown) or "; penstock config show lists them all"
             raise ConfigurationError(f"{where}: there is no key {written!r}{hint}")
         label = f"{prefix}{name.upper()}" if prefix else name
         right[name] = checked_value(
@@ -88,13 +92,6 @@ def checked(where: str, values: Mapping[str, Any], prefix: str = "") -> dict[str
         )
         _check_meaning(where, label, name, right[name])
     return right
-
-
-def _nearest_key(written: str, shown: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(written, shown, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else "; penstock config show lists them all"
 
 
 def checked_value(where: str, label: str, kind: Any, value: Any, *, is_text: bool = False, unit: str = "") -> Any:
@@ -113,12 +110,9 @@ def checked_value(where: str, label: str, kind: Any, value: Any, *, is_text: boo
 
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    if kind is float or kind is int:
-        return TypeAdapter(Annotated[kind, Field(ge=0, allow_inf_nan=False)] if kind is float else _COUNT)
-    return TypeAdapter(kind)
-
-
-_COUNT = Annotated[int, Field(ge=0)]
+    if kind is float:
+        return TypeAdapter(Annotated[float, Field(ge=0, allow_inf_nan=False)])
+    return TypeAdapter(_annotated(kind))
 
 
 def expected(kind: Any, unit: str = "") -> str:
@@ -138,6 +132,8 @@ def expected(kind: Any, unit: str = "") -> str:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(value)
     try:
         text = orjson.dumps(value, default=str).decode()
     except TypeError:

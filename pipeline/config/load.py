@@ -1,7 +1,6 @@
 """Layers of configuration, found, checked and laid over one another."""
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,15 +137,23 @@ def _nearest() -> Iterator[_File]:
     except FileNotFoundError:
         return
     for folder in (here, *here.parents):
-        if (folder / "penstock.toml").is_file():
+        if (folder / "penstock.toml").exists():
             yield _read(folder / "penstock.toml")
-        project = folder / "pyproject.toml"
-        # Other people's files are only parsed where they speak of us.
-        if project.is_file() and b"tool.penstock" in project.read_bytes():
-            yield _read(project)
+        if _speaks_of_us(folder / "pyproject.toml"):
+            yield _read(folder / "pyproject.toml")
+
+
+def _speaks_of_us(project: Path) -> bool:
+    """Whether to parse a file that is not ours."""
+    try:
+        return b"tool.penstock" in project.read_bytes()
+    except OSError:
+        return False
 
 
 def _read(path: Path) -> _File:
+    import tomllib  # where there is no file, it need not be imported
+
     where = _shown(path)
     try:
         values = tomllib.loads(path.read_text("utf-8"))
@@ -179,8 +186,8 @@ def _profile_layers(where: str, name: Any, file: str, profiles: Mapping[str, Any
 
     if not isinstance(name, str) or (name not in PROFILES and name not in profiles):
         names = [*PROFILES, *(own for own in profiles if own not in PROFILES)]
-        hint = did_you_mean(name, names)
-        raise ConfigurationError(f"{where}: no profile is called {name!r}{hint}; there are: {', '.join(names)}")
+        hint = did_you_mean(name, names) or ";"
+        raise ConfigurationError(f"{where}: no profile is called {name!r}{hint} there are: {', '.join(names)}")
     if name in PROFILES:
         yield Layer(f"profile {name}", checked(f"profile {name}", PROFILES[name].values))
     if name in profiles:

@@ -1,14 +1,15 @@
 """Sinks, operators and formatters by name: ours, those that packages bring, and a deployment's own.
 
 A package joins with an entry point in the group `penstock.sinks` or `penstock.operators`; a deployment names its
-own as `package.module:name`. What is named is called with the options of its table.
+own as `package.module:name`. What is named is a class, or a function annotated with what it returns, and is called
+with the options of its table; or the part itself.
 """
 
 import inspect
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TextIO, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TextIO, get_origin, get_type_hints
 
 from penstock.config.configuration import Configuration, PartEntry
 from penstock.errors import ConfigurationError, UsageError
@@ -135,12 +136,12 @@ def sinks_of(loaded: "Loaded") -> list[Sink]:
     for number, entry in enumerate(loaded.configuration.sinks):
         place = f"{loaded.where('sinks')}: sinks[{number}]"
         name, options = _name_and_options(place, entry)
-        make = SINKS.get(name) or _named(place, name, "penstock.sinks", SINKS)
+        make = SINKS.get(name) or _named(place, name, "penstock.sinks", Sink)
         options = _checked_options(place, name, make, options)
         if name == "log":
             made.append(log_sink(loaded.configuration, **options))
         else:
-            made.append(_made(place, name, make, options, Sink))
+            made.append(_made(place, name, make, options))
     return made
 
 
@@ -150,8 +151,8 @@ def operators_of(loaded: "Loaded") -> list[Operator[Any, Any]]:
     for number, entry in enumerate(loaded.configuration.operators):
         place = f"{loaded.where('operators')}: operators[{number}]"
         name, options = _name_and_options(place, entry)
-        make = _named(place, name, "penstock.operators", ())
-        made.append(_made(place, name, make, _checked_options(place, name, make, options), Operator))
+        make = _named(place, name, "penstock.operators", Operator)
+        made.append(_made(place, name, make, _checked_options(place, name, make, options)))
     return made
 
 
@@ -174,21 +175,23 @@ def _name_and_options(place: str, entry: PartEntry) -> tuple[str, dict[str, Any]
     return name, options
 
 
-def _named(place: str, name: str, group: str, ours: Any) -> Any:
+def _named(place: str, name: str, group: str, kind: type) -> Any:
+    """What makes the part of that name, or the part itself: a package's, or a deployment's own."""
     from importlib.metadata import entry_points
 
-    brought = {entry.name: entry for entry in entry_points(group=group)}
-    if name in brought:
-        try:
-            return brought[name].load()
-        except Exception as error:
-            raise ConfigurationError(f"{place}: {name} does not load: {error}") from error
-    if "." in name or ":" in name:
-        return _imported(place, name)
-    names = [*ours, *brought]
-    kind = group.rpartition(".")[2]
-    there_are = f"there are: {', '.join([*names, 'package.module:name'])}"
-    raise ConfigurationError(f"{place}: no {kind[:-1]} is called {name!r}{did_you_mean(name, names)}; {there_are}")
+    brought = {entry.name: entry.value for entry in entry_points(group=group)}
+    if name not in brought and "." not in name and ":" not in name:
+        names = [*(SINKS if kind is Sink else ()), *brought]
+        hint = did_you_mean(name, names) or ";"
+        there_are = ", ".join([*names, "package.module:name"])
+        word = kind.__name__.lower()
+        raise ConfigurationError(f"{place}: no {word} is called {name!r}{hint} there are: {there_are}")
+    found = _imported(place, brought.get(name, name))
+    if not isinstance(found, kind) and not _makes(found, kind):
+        raise ConfigurationError(
+            f"{place}: {name} is no {kind.__name__}, nor a function whose annotation says that it returns one"
+        )
+    return found
 
 
 def _imported(place: str, name: str) -> Any:
@@ -196,19 +199,25 @@ def _imported(place: str, name: str) -> Any:
     if not module or not attribute:
         raise ConfigurationError(f"{place}: {name!r} is no name like package.module:name")
     try:
-        found = import_module(module)
+        found: Any = import_module(module)
     except Exception as error:
         raise ConfigurationError(f"{place}: cannot import {module}: {error}") from error
-    if not hasattr(found, attribute):
-        raise ConfigurationError(f"{place}: {module} has no {attribute!r}{did_you_mean(attribute, dir(found))}")
-    return getattr(found, attribute)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise ConfigurationError(f"{place}: {module} has no {attribute!r}{did_you_mean(part, _names(found))}")
+        found = getattr(found, part)
+    return found
+
+
+def _names(module: Any) -> list[str]:
+    return [*getattr(module, "__all__", ()), *dir(module)]
 
 
 def _checked_options(place: str, name: str, make: Any, options: dict[str, Any]) -> dict[str, Any]:
     """The options that `make` takes, each of the type it wants where that can be told."""
     from penstock.config.keys import checked_value
 
-    if isinstance(make, Operator):
+    if isinstance(make, Sink | Operator):
         parameters: Mapping[str, inspect.Parameter] = {}
     else:
         parameters = inspect.signature(make).parameters
@@ -238,15 +247,17 @@ def _kinds(make: Any) -> dict[str, Any]:
         return {}
 
 
-def _made(place: str, name: str, make: Any, options: dict[str, Any], kind: type) -> Any:
-    if isinstance(make, kind) and not options:
-        return make
+def _makes(make: Any, kind: type) -> bool:
+    """Whether calling it is meant to give a `kind`: a file may not have just anything called."""
+    made = make if inspect.isclass(make) else _kinds(make).get("return")
+    made = get_origin(made) or made
+    return inspect.isclass(made) and issubclass(made, kind)
+
+
+def _made(place: str, name: str, make: Any, options: dict[str, Any]) -> Any:
     try:
-        made = make(**options)
+        return make if isinstance(make, Sink | Operator) else make(**options)
     except UsageError as error:
         raise ConfigurationError(f"{place} ({name}): {error}") from error
     except Exception as error:
         raise ConfigurationError(f"{place} ({name}) cannot be made: {type(error).__name__}: {error}") from error
-    if not isinstance(made, kind):
-        raise ConfigurationError(f"{place}: {name} gives a {type(made).__name__}, not a {kind.__name__}")
-    return made

@@ -123,13 +123,14 @@ class Display:
         tokens = message.usage.output_tokens if message is not None and message.usage is not None else 0
         below = [self._status.row(now, phase, self._reader.chars, tokens, self.hint, self.width)]
         below = [*(cut_row(row_of((line, "dim")), self.width) for line in self.help), *below][-height:]
-        if self._shows_tools:
-            below = self._tools.rows(now, self.width, (height - len(below)) // 2) + below
+        tools = self._tools.rows(now, self.width, (height - len(below)) // 2) if self._shows_tools else []
+        below = tools + below
         if self._shows_thinking and self._thought and len(below) < height:
             line = sanitize(self._thought).rstrip().rpartition("\n")[2].strip()
             below.insert(0, cut_row(row_of((line, "dim italic")), self.width))
         above = self._open_rows(height - len(below) - 1)
-        has_gap = len(below) < height and (bool(above) or self._transcript.has_gap_before("note"))
+        is_apart = bool(above) or self._transcript.has_gap_before("tool" if tools else "note")
+        has_gap = is_apart and len(below) < height
         return [*above, *([[]] if has_gap else []), *below]
 
     def _open_rows(self, height: int) -> list[Row]:

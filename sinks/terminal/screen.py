@@ -18,9 +18,12 @@ __all__ = ["LiveScreen", "PlainScreen", "size_of"]
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
 _WRAP_OFF, _WRAP_ON = "\x1b[?7l", "\x1b[?7h"
-# From the first column on, before the row is written: a row erased whole is wrapped anew as what it is when the
-# terminal is resized, one erased from its middle on as long as it ever was.
-_ERASE_LINE, _ERASE_BELOW = "\x1b[K", "\x1b[J"
+# Always from the first column on and before a row is written: when the terminal is resized, a row that was erased
+# whole is wrapped anew as what it is, one that was erased from its middle on as long as it ever was. What is below
+# is erased from the second row on: from the first row of the screen on it is the whole screen, and that some
+# terminals put into the scrollback.
+_ERASE_LINE = "\x1b[K"
+_ERASE_REGION = f"{_ERASE_LINE}\r\n\x1b[J\x1b[1A"
 _OTHER_SCREEN, _MAIN_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 
 _find_control = re.compile("[\x00-\x1f\x7f-\x9f]").search
@@ -65,24 +68,22 @@ class LiveScreen:
         if not self._is_open:
             self._is_open = True
             frame.append(_HIDE_CURSOR)
-        frame += [f"{_ERASE_LINE}{self._painted(row)}\r\n" for row in staying]
-        known = [] if staying or is_resized else self._region
-        lines = [
-            "" if index < len(known) and known[index] == line else _ERASE_LINE + line
-            for index, line in enumerate(painted)
-        ]
-        is_shorter = is_resized or len(staying) + len(painted) < len(self._region)
+        is_new = bool(staying) or is_resized or len(painted) < len(self._region)
+        if is_new:
+            frame.append(_ERASE_REGION if is_resized or len(self._region) > 1 else _ERASE_LINE)
+            frame += [f"{self._painted(row)}\r\n" for row in staying]
         if painted:
-            if is_shorter:
-                lines[-1] = _ERASE_LINE + painted[-1] + _ERASE_BELOW
-            frame += [_WRAP_OFF, "\r\n".join(lines)]
-        elif is_shorter:
-            frame.append(_ERASE_BELOW)
-        if painted:
-            frame += [_WRAP_ON, "\r", f"\x1b[{len(painted) - 1}A" if len(painted) > 1 else ""]
+            lines = painted if is_new else [self._changed(index, line) for index, line in enumerate(painted)]
+            frame += [_WRAP_OFF, "\r\n".join(lines), _WRAP_ON, "\r", f"\x1b[{len(painted) - 1}A" if len(painted) > 1 else ""]
         frame.append(self._end)
         self._region = painted
         self._write("".join(frame))
+
+    def _changed(self, index: int, line: str) -> str:
+        """What to write in a row of the region: nothing where it says so already."""
+        if index < len(self._region):
+            return "" if self._region[index] == line else _ERASE_LINE + line
+        return line
 
     def cover(self) -> None:
         """Show another screen in front of this one; `draw` nothing until `uncover`."""
@@ -90,9 +91,9 @@ class LiveScreen:
         self._write(f"{_OTHER_SCREEN}{_HIDE_CURSOR}")
 
     def show_covering(self, rows: Sequence[Row]) -> None:
-        """Fill the other screen; as many rows as it has lines at most."""
+        """Fill the other screen: as many rows as it has lines."""
         lines = "\r\n".join(_ERASE_LINE + self._painted(row) for row in rows)
-        self._write(f"{self._begin}\x1b[1;1H{_WRAP_OFF}{lines}{_ERASE_BELOW}{_WRAP_ON}{self._end}")
+        self._write(f"{self._begin}\x1b[1;1H{_WRAP_OFF}{lines}{_WRAP_ON}{self._end}")
 
     def uncover(self) -> None:
         """Back to this screen."""

@@ -50,7 +50,8 @@ class StateReader:
         self._message = -1
         self._settled = 0
         self._seen: dict[int, TextView] = {}
-        self._round: list[int] = []
+        self._round: dict[int, TextView] = {}
+        self._is_round_over = True
 
     def read(self, messages: Messages) -> Iterator[Step]:
         """The steps from the snapshot read last to this one; take them all."""
@@ -62,8 +63,7 @@ class StateReader:
                 self._message = self._found
                 self._settled = 0
                 self._seen = {}
-                self._round = []
-                yield RoundOver()
+                yield from self._end_round()
                 yield from self._entries(message)
             self._found += 1
 
@@ -73,7 +73,7 @@ class StateReader:
 
     def round_text(self) -> str:
         """The text of the round read last."""
-        return "".join([str(self._seen[index]) for index in self._round])
+        return "".join([str(view) for view in self._round.values()])
 
     def _entries(self, message: Message) -> Iterator[Step]:
         entries = message.entries
@@ -87,8 +87,7 @@ class StateReader:
         before = self._seen.get(index)
         if isinstance(entry, ToolEntry):
             if before is None:
-                self._round = []
-                yield RoundOver()
+                yield from self._end_round()
             self._see(index, entry.arguments)
         elif entry.content is before:
             return
@@ -102,16 +101,23 @@ class StateReader:
 
     def _text(self, index: int, content: TextView, before: TextView | None) -> Iterator[Step]:
         piece = content.after(before or _NOTHING)
-        is_last = not self._round or index >= self._round[-1]
-        text_before = "" if piece is not None and is_last else self.round_text()
         self._see(index, content)
-        if piece is not None and is_last:
-            if index not in self._round[-1:]:
-                self._round.append(index)
+        if piece is not None and (self._is_round_over or index >= max(self._round)):
+            if self._is_round_over and piece:
+                self._is_round_over = False
+                self._round = {}
+            if not self._is_round_over:
+                self._round[index] = content
             if piece:
                 yield NewText(piece)
-        elif index in self._round:
+        elif index in self._round and not self._is_round_over:
+            text_before = self.round_text()
+            self._round[index] = content
             yield Rewritten(text_before, self.round_text())
+
+    def _end_round(self) -> Iterator[Step]:
+        self._is_round_over = True
+        yield RoundOver()
 
     def _see(self, index: int, view: TextView) -> None:
         self.chars += max(0, len(view) - len(self._seen.get(index, _NOTHING)))

@@ -114,13 +114,93 @@ def test_made_up_vendors_read_the_same_both_ways(
     assert merged(through_rx(read("openai-chat"), cut(body, 90, seed))) == expected
 
 
+PIECES = {
+    "text": ("text_delta", "text"),
+    "thinking": ("thinking_delta", "thinking"),
+    "tool_use": ("input_json_delta", "partial_json"),
+}
+
+
+def message_event(kind: str, index: int, piece: str, **more: Any) -> dict[str, Any]:
+    delta_type, key = PIECES[kind]
+    return {"type": "content_block_delta", "index": index, "delta": {"type": delta_type, key: piece}, **more}
+
+
+def message_body(
+    records: list[dict[str, Any]], pads: list[int], *, names: bool, ascii_only: bool = False, end: str = "\n"
+) -> bytes:
+    """Message events as the Messages API sends them: spaces before the last brace, with or without event lines."""
+    body = ""
+    for number, record in enumerate(records):
+        text = json.dumps(record, ensure_ascii=ascii_only, separators=(",", ":"))
+        padded = text[:-1] + " " * pads[number % len(pads)] + "}"
+        body += f"event: {record['type']}{end}" if names else ""
+        body += f"data: {padded}{end}{end}"
+    return body.encode()
+
+
+message_events = st.one_of(
+    st.builds(message_event, st.sampled_from(list(PIECES)), st.integers(0, 2), words),
+    st.builds(message_event, st.sampled_from(list(PIECES)), st.integers(0, 2), words),
+    st.builds(message_event, st.just("text"), st.just(0), words, extra=words),
+    st.builds(
+        lambda kind, index: {
+            "type": "content_block_start",
+            "index": index,
+            "content_block": {"type": kind, "id": "x", "name": "f", "input": {"a": 1}},
+        },
+        st.sampled_from([*PIECES, "server_tool_use", "nobody_knows"]),
+        st.integers(0, 2),
+    ),
+    st.builds(lambda index: {"type": "content_block_stop", "index": index}, st.integers(0, 2)),
+    st.just({"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "s"}}),
+    st.sampled_from(
+        [{"type": "ping"}, {"type": "message_stop"}, {"type": "message_start", "message": {"id": "n"}}]
+    ),
+)
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.lists(message_events, min_size=1, max_size=2).map(lambda few: few * 4), max_size=6),
+    st.lists(st.integers(0, 9), min_size=1, max_size=5),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["\n", "\n", "\r\n"]),
+    st.integers(0, 1000),
+)
+def test_made_up_message_streams_read_the_same_both_ways(
+    groups: list[list[dict[str, Any]]], pads: list[int], names: bool, ascii_only: bool, end: str, seed: int
+) -> None:
+    events = [{"type": "message_start", "message": {"id": "m"}}, *(e for group in groups for e in group)]
+    body = message_body(events, pads, names=names, ascii_only=ascii_only, end=end)
+    expected = plain("anthropic", [body])
+    assert short("anthropic", [body]) == expected
+    assert short("anthropic", cut(body, 300, seed)) == expected
+    assert short("anthropic", cut(body, 90, seed)) == expected
+
+
+@pytest.mark.parametrize("kind", list(PIECES))
+@pytest.mark.parametrize("pads", [[0], [3, 0, 11, 7]], ids=["bare", "padded"])
+def test_a_long_message_takes_the_short_way_and_says_the_same(kind: str, pads: list[int]) -> None:
+    records: list[dict[str, Any]] = [{"type": "message_start", "message": {"id": "m"}}]
+    records += [message_event(kind, 0, word) for word in ("some", ' "words"', " and\\", "\n{}", " — 水") * 400]
+    body = message_body(records, pads, names=True)
+    assert short("anthropic", cut(body, 1500)) == plain("anthropic", [body])
+    assert count_of_plain_payloads("anthropic", cut(body, 1500)) < 300
+
+
 @pytest.mark.parametrize("kind", ["text", "thinking", "tools"])
 @pytest.mark.parametrize("largest", [1500, 100_000])
 def test_a_long_answer_takes_the_short_way_and_says_the_same(kind: Kind, largest: int) -> None:
     body = b"".join(make_workload(kind, 3000).reads)
     chunks = cut(body, largest)
     assert short("openai-chat", chunks) == plain("openai-chat", [body])
-    stage = read("openai-chat").make[0]()
+    assert count_of_plain_payloads("openai-chat", chunks) < 300, "nearly all of it should go the short way"
+
+
+def count_of_plain_payloads(backend: str, chunks: list[bytes]) -> int:
+    stage = read(backend).make[0]()
     assert isinstance(stage, Read)
     stage.emit = lambda event: None
     stage.start()
@@ -136,7 +216,7 @@ def test_a_long_answer_takes_the_short_way_and_says_the_same(kind: Kind, largest
     for piece in chunks:
         stage.feed(piece)
         stage.settle()
-    assert plain_payloads < 300, "nearly all of it should go the short way"
+    return plain_payloads
 
 
 def test_a_stream_that_never_repeats_gives_the_short_way_up() -> None:

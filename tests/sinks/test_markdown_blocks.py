@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from laws import cuts, every_cut
 from rich.console import Console
 
-from penstock.sinks.terminal.markdown_blocks import CodeLines, MarkdownBlocks, Part, _spans
+from penstock.sinks.terminal.markdown_blocks import Block, CodeLines, MarkdownBlocks, Part, _spans
 from penstock.sinks.terminal.markdown_rows import MarkdownRows
 
 FRAGMENTS = [
-    "- ", "* ", "+ ", "1. ", "2) ", "- [ ] ", "  ", "    ", "\t", "> ", "```", "~~~", "````", "py", "# ", "## ", "---",
-    "===", "| a | b |", "|--|--|", "\n", "\n", "\n\n", "text", "word *em*", "`c`", "**b**", "[x]: /u", "<div>", "<!--",
-    "-->", " ", "\\", "&amp;", "日本", "👩‍🔧",
+    "- ", "* ", "+ ", "1. ", "2) ", "- [ ] ", "  ", "    ", "\t", "> ", "```", "~~~", "````", "py", "# ", "## ",
+    "---", "===", "| a | b |", "|--|--|", "\n", "\n", "\n\n", "text", "word *em*", "`c`", "**b**", "[x]: /u",
+    "<div>", "<!--", "-->", " ", "\\", "&amp;", "日本", "👩‍🔧",
 ]  # fmt: skip
 markdown = st.lists(st.sampled_from(FRAGMENTS), max_size=25).map(lambda parts: "".join(parts).rstrip())
 
@@ -146,7 +146,9 @@ def test_code_is_handed_out_line_by_line() -> None:
 def test_the_look_ahead_does_not_make_a_heading_of_a_paragraph_because_a_dash_arrived() -> None:
     blocks = MarkdownBlocks()
     blocks.feed("text\n-")
-    assert [token.type for part in blocks.peek(100) for token in part.tokens][0] == "paragraph_open"  # type: ignore[union-attr]
+    (part,) = blocks.peek(100)
+    assert isinstance(part, Block)
+    assert part.tokens[0].type == "paragraph_open"
 
 
 def test_the_look_ahead_shows_emphasis_and_code_before_they_are_closed() -> None:

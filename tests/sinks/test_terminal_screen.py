@@ -5,37 +5,9 @@ import re
 
 import pytest
 from rich.console import Console
-from terminals import Stage, check_bytes, check_pace, check_region, pieces_of
+from terminals import Stage, answer, check_bytes, check_pace, check_region, pieces_of
 
 from penstock.sinks.terminal.round_text import RoundText
-
-SECTION = """## Section {n}
-
-Paragraph {n} with **bold**, `code` and a [link](https://example.com/{n}), long enough to wrap at any of these widths, I hope.
-日本語のテキスト {n} 中文 한국어, مرحبا {n}, an emoji 🎉 and é.
-
-- item {n}a with *emphasis*
-- item {n}b
-  1. nested {n}
-
-```python
-def function_{n}(x: int) -> int:
-    return x * {n}  # comment {n}
-```
-
-| key {n} | value {n} |
-|---|---|
-| a{n} | b{n} |
-
-> quote {n}
-
-{unbroken}
-
-"""
-
-
-def answer(sections: int) -> str:
-    return "".join(SECTION.format(n=n, unbroken=f"u{n}" * 60) for n in range(sections))
 
 
 def one_shot(text: str, columns: int) -> list[str]:
