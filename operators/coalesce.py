@@ -18,8 +18,9 @@ class Coalesce(Stage[Event, Event]):
               └───────┘      └───────┘
 
     Deltas of one block are merged; blocks leave in order of appearance; of a running tool's progress the newest
-    stands for all. Anything else flushes first and passes at once, so nothing is overtaken. Completion, error and abort flush; disposal drops the
-    timer. The timer runs only while something is held: an idle stream costs nothing. Constant cost a delta.
+    stands for all. Anything else flushes first and passes at once, so nothing is overtaken. Completion, error and
+    abort flush; disposal drops the timer. The timer runs only while something is held: an idle stream costs
+    nothing. Constant cost a delta.
     """
 
     def __init__(self, window_s: float) -> None:

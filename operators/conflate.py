@@ -1,6 +1,6 @@
 """Items that wait in order and merge while they wait: the newest state stands for the older, deltas are joined."""
 
-from collections import deque
+from collections import OrderedDict
 from typing import Any
 
 from msgspec.structs import replace
@@ -25,10 +25,11 @@ _PIECE_FIELDS: dict[type, str] = {
 class WaitingItem:
     """One place in the queue: the newest of the items that merged here, and the text that each of them brought."""
 
-    __slots__ = ("item", "key", "pieces")
+    __slots__ = ("item", "key", "number", "pieces")
 
-    def __init__(self, key: object, item: Event | Update) -> None:
+    def __init__(self, key: object, number: int, item: Event | Update) -> None:
         self.key = key
+        self.number = number
         self.item = item
         self.pieces: list[str] = []
 
@@ -42,7 +43,9 @@ class Waiting:
     """
 
     def __init__(self) -> None:
-        self.items: deque[WaitingItem] = deque()
+        self._items: OrderedDict[int, WaitingItem] = OrderedDict()
+        self._count = 0
+        self._deltas: set[int] = set()
         self._newest: dict[object, WaitingItem] = {}
 
     def put(self, item: Event | Update) -> bool:
@@ -55,8 +58,10 @@ class Waiting:
             waiting = self._newest.get(key)
         has_merged = waiting is not None
         if waiting is None:
-            waiting = WaitingItem(key, item)
-            self.items.append(waiting)
+            self._count += 1
+            waiting = self._items[self._count] = WaitingItem(key, self._count, item)
+            if type(item) in DELTAS:
+                self._deltas.add(waiting.number)
             if key is not None:
                 self._newest[key] = waiting
         else:
@@ -68,7 +73,10 @@ class Waiting:
 
     def take(self) -> Any:
         """The oldest item, merged; raises `IndexError` where there is none."""
-        waiting = self.items.popleft()
+        if not self._items:
+            raise IndexError("nothing waits")
+        number, waiting = self._items.popitem(last=False)
+        self._deltas.discard(number)
         if self._newest.get(waiting.key) is waiting:
             del self._newest[waiting.key]
         if len(waiting.pieces) > 1:
@@ -77,15 +85,14 @@ class Waiting:
 
     def drop_deltas(self) -> int:
         """Give up the deltas that wait; how many there were."""
-        dropped = [waiting for waiting in self.items if type(waiting.item) in DELTAS]
-        if dropped:
-            self.items = deque(waiting for waiting in self.items if type(waiting.item) not in DELTAS)
-            for waiting in dropped:
-                self._newest.pop(waiting.key, None)
+        dropped = [self._items.pop(number) for number in self._deltas]
+        self._deltas.clear()
+        for waiting in dropped:
+            self._newest.pop(waiting.key, None)
         return sum(len(waiting.pieces) for waiting in dropped)
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self._items)
 
 
 def piece_of(item: Event | Update) -> str | None:

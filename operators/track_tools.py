@@ -213,7 +213,8 @@ class TrackTools(Stage[Event, "Event | ToolBlockUpdate"]):
         now = self.clock.now()
         running = [call for call in self._calls.values() if call.is_running]
         for call in running:
-            if now - call.heard_at >= self._heartbeat_s:
+            # A clock may ring a rounding error early: a beat that then waits for the rest would ring for ever.
+            if now - call.heard_at >= self._heartbeat_s - 0.001:
                 call.heard_at = now
                 self._tell(call, "running", short_result=call.progress or None)
         if running:

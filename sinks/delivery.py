@@ -128,8 +128,11 @@ class _SlowEnd(_End):
 
     def push(self, item: Item) -> None:
         if self._is_open:
-            self.mailbox.put(item)
+            is_over = self.mailbox.put(item)
             self._arrived.set()
+            if is_over and self.sink.overflow == "detach":
+                self._failures.add("overflow", OverflowError(f"{len(self.mailbox)} items wait: detached"))
+                self.detach()
 
     async def _read(self) -> None:
         while self._is_open or len(self.mailbox):

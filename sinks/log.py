@@ -52,7 +52,8 @@ class LogSink(Sink):
 
     Where it goes: to `logger` (a structlog one), or as `format` says, `json` or `console`, to `target`, a path or a
     binary stream (standard error, if none is given). With neither, to what the application has set up: its
-    structlog configuration, else the handlers of its `logging`, else JSON on standard error.
+    structlog configuration, else the handlers of its `logging`. Where nothing is set up, to standard error: as
+    JSON, or, if that is a terminal, errors and warnings alone.
     """
 
     def __init__(

@@ -71,13 +71,16 @@ def _console_line(_logger: Any, _method: str, record: Any) -> bytes:
 
 
 def _standard_logger() -> Any:
-    """The application's `logging`, where it has handlers for us; `record.penstock` has the fields."""
+    """The application's `logging`, where it has handlers for us; `record.penstock` has the fields.
+
+    Also on a terminal, where it shows warnings and errors alone: lines would run through the display.
+    """
     import logging
 
     import structlog
 
     logger = logging.getLogger("penstock")
-    if not logger.hasHandlers():
+    if not logger.hasHandlers() and not sys.stderr.isatty():
         return None
     return structlog.wrap_logger(
         logger,

@@ -33,17 +33,22 @@ class Mailbox:
         self._chars = 0
         self.statistics = MailboxStatistics()
 
-    def put(self, item: Item) -> None:
-        """Take one item in, merging it into one that waits where nothing would be overtaken."""
+    def put(self, item: Item) -> bool:
+        """Take one item in, merging it into one that waits where nothing would be overtaken.
+
+        True where that passed a bound.
+        """
         self.statistics.accepted += 1
         if self._waiting.put(item):
             self.statistics.merged += 1
         if type(item) in DELTAS:
             self._chars += len(piece_of(item) or "")
-        if self._chars > self._max_chars or len(self._waiting) > self._max_items:
+        is_over = self._chars > self._max_chars or len(self._waiting) > self._max_items
+        if is_over:
             self.statistics.dropped += self._waiting.drop_deltas()
             self._chars = 0
         self.statistics.most_waiting = max(self.statistics.most_waiting, len(self._waiting))
+        return is_over
 
     def take(self) -> Item:
         """The oldest item, merged; raises `IndexError` where there is none."""

@@ -7,11 +7,11 @@ time, and is closed exactly once, after everything it was given.
 What it may do without harm: raise (the error is logged once with its place, the stream and the other sinks go
 on, and after `MAX_FAILURES` in a row the sink is detached), and be slow, if its `on_next` is a coroutine
 function: it then reads from a bounded mailbox in which deltas merge and finals are never dropped
-(`penstock.sinks.mailbox`).
+(`penstock.sinks.mailbox`), unless it would rather be detached than miss a delta (`overflow`).
 """
 
 from collections.abc import Awaitable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from penstock.events import Event
 from penstock.updates import Update
@@ -28,6 +28,9 @@ class Sink:
 
     accepts: frozenset[type] | None = None
     """The classes of items it wants, or None for all."""
+
+    overflow: Literal["merge", "detach"] = "merge"
+    """What happens to a slow sink whose mailbox is full: deltas give way to their finals, or it is detached."""
 
     def open(self, turn_id: str) -> "Sink":
         """A turn begins. Returns what receives its items: the sink itself, or one made for this turn."""

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -47,10 +48,11 @@ class PseudoTerminal:
     def press(self, keys: str) -> None:
         os.write(self.master, keys.encode())
 
-    def read_until(self, is_enough: Callable[[str], bool]) -> bool:
-        """Read until the output is enough or the program is over; True if it is enough."""
+    def read_until(self, is_enough: Callable[[str], bool], for_s: float = DEADLINE_S) -> bool:
+        """Read until the output is enough, the program is over, or it takes too long; True if it is enough."""
+        deadline = time.monotonic() + for_s
         while not is_enough(self.output):
-            if not self._read():
+            if not self._read() or time.monotonic() > deadline:
                 return is_enough(self.output)
         return True
 

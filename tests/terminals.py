@@ -132,7 +132,7 @@ def _without_end(rows: list[str]) -> list[str]:
 class Tape(io.StringIO):
     """A stream that keeps what is written to it, write by write, and shows it to a terminal."""
 
-    encoding = "utf-8"  # type: ignore[assignment]
+    encoding = "utf-8"
 
     def __init__(self, terminal: Terminal | None = None, now: Callable[[], float] = lambda: 0.0) -> None:
         super().__init__()

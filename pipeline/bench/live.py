@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock.pipeline import Pipeline
 from penstock.sinks.sink import Item, Sink
@@ -29,12 +30,21 @@ class Live:
     """From the arrival of the oldest chunk in an update to that update: the median, and the 99th percentile."""
     core_share: float
     """Of one core, what feeding and showing took: without the generator of the chunks."""
+    machine_ms: float
+    """How late the machine itself was, with nothing to do but the generator: the 99th percentile."""
 
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The value that `share` of them do not exceed; 0 where there are none."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+class _Machine(NamedTuple):
+    """What the generator alone takes, and how late it is."""
+
+    core_share: float
+    late_ms: float
 
 
 class _Stopwatch(Sink):
@@ -62,10 +72,14 @@ def measure_live(
     max_chunks: int = 250,
 ) -> Live:
     """Feed `arrivals` to each of `streams` turns at `chunks_per_s`, evenly spread, on an event loop of its own."""
-    idle_feeds = [_feeding(lambda read: None, _Stopwatch()) for _ in range(streams)]
-    idle_s, idle_took_s = asyncio.run(_pace(idle_feeds, arrivals[: max_chunks // 4 + 1], chunks_per_s))
-    idle_share = idle_s / idle_took_s
-    return asyncio.run(_measure(pipeline, backend, arrivals[:max_chunks], streams, chunks_per_s, idle_share))
+    lateness: list[float] = []
+
+    def ignore(read: bytes, due: float) -> None:
+        lateness.append((time.perf_counter() - due) * 1000)
+
+    idle_s, idle_took_s = asyncio.run(_pace([ignore] * streams, arrivals[: max_chunks // 4 + 1], chunks_per_s))
+    machine = _Machine(idle_s / idle_took_s, percentile(lateness, 0.99))
+    return asyncio.run(_measure(pipeline, backend, arrivals[:max_chunks], streams, chunks_per_s, machine))
 
 
 async def _measure(
@@ -74,7 +88,7 @@ async def _measure(
     arrivals: Sequence[bytes],
     streams: int,
     chunks_per_s: float,
-    idle_share: float,
+    machine: _Machine,
 ) -> Live:
     watches = [_Stopwatch() for _ in range(streams)]
     async with AsyncExitStack() as stack:
@@ -96,7 +110,8 @@ async def _measure(
         len(first) + len(added),
         (percentile(first, 0.5), percentile(first, 0.99)),
         (percentile(added, 0.5), percentile(added, 0.99)),
-        max(0.0, busy_s / took_s - idle_share),
+        max(0.0, busy_s / took_s - machine.core_share),
+        machine.late_ms,
     )
 
 

@@ -34,14 +34,17 @@ def best_times(runs: Mapping[str, Callable[[], object]], rounds: int = 5) -> dic
 def read_through(pipeline: Pipeline, reads: Sequence[bytes], backend: str | None = None) -> Reply:
     """One turn of one round over `reads`, from raw bytes to the pipeline's sinks."""
 
-    async def turn() -> Reply:
+    replies: list[Reply] = []  # not returned by the coroutine: asyncio.run makes a repr of what is
+
+    async def turn() -> None:
         async with pipeline.turn() as turn:
             round_ = turn.open_round(backend)
             for read in reads:
                 round_.feed(read)
-            return round_.finish()
+            replies.append(round_.finish())
 
-    return asyncio.run(turn())
+    asyncio.run(turn())
+    return replies[0]
 
 
 def run_fused(operator: Operator[Any, Any], items: Sequence[Any]) -> int:

@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Iterator, MutableMapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,6 +11,8 @@ from penstock.cli.ending import Ending
 from penstock.cli.options import configured
 from penstock.cli.output import printing_sinks
 from penstock.errors import UsageError
+from penstock.sinks.sink import Sink
+from penstock.sinks.terminal import TerminalSink
 from penstock.turn import Turn
 
 __all__ = ["show", "watched_sinks"]
@@ -34,9 +36,17 @@ async def _show(arguments: argparse.Namespace, feed: Callable[[Turn], Coroutine[
     )
     pipeline.reading()  # wrong settings are wrong usage: say so before anything is shown or started
     async with pipeline.turn() as turn:
-        await ending.of(feed(turn), lambda: turn.abort("interrupted"))
+        await ending.of(_shown(feed(turn), pipeline.sinks), lambda: turn.abort("interrupted"))
     sys.stdout.flush()
     return ending.status or (1 if turn.result.error is not None else 0)
+
+
+async def _shown(work: Coroutine[Any, Any, object], sinks: Iterable[Sink]) -> None:
+    """The work, and then as long as somebody reads the expanded view, which the end of the turn takes away."""
+    await work
+    for sink in sinks:
+        if isinstance(sink, TerminalSink):
+            await sink.until_collapsed()
 
 
 def _tell_backend(name: str) -> None:

@@ -42,7 +42,7 @@ class Configuration(Settings):
     """What is logged: `warning` errors alone, `info` also finals, lifecycle and figures, `trace` also deltas."""
 
     log_format: Literal["auto", "json", "console"] = "auto"
-    """How log records look; `auto` uses what the application has set up (structlog, logging), else JSON."""
+    """How log records look; `auto` is for what the application has set up (structlog, logging), else JSON."""
 
     log_max_text_chars: int = 2000
     """Longer texts are cut in the log; 0 logs no text, only its length."""

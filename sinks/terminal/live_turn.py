@@ -2,7 +2,8 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from penstock.events import StreamError
@@ -46,6 +47,7 @@ class LiveTurn(Sink):
         self._has_region = look.is_live and beside is None
         self._gate = Gate()
         self._next_frame_at = float("-inf")
+        self._is_paused = False
         self._is_wished = False
         """Whether a frame is coming for news."""
         self._alarm_at = float("inf")
@@ -89,6 +91,15 @@ class LiveTurn(Sink):
     def close(self) -> None:
         self._gate.run(self._close)
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave the terminal to somebody else for a while."""
+        self._gate.run(self._pause)
+        try:
+            yield
+        finally:
+            self._gate.run(self._resume)
+
     async def until_collapsed(self) -> None:
         """Wait until the view is collapsed."""
         while self._view.is_expanded and not self.is_closed:
@@ -131,7 +142,7 @@ class LiveTurn(Sink):
 
     def _wish(self) -> None:
         """There is something new to draw."""
-        if not self.is_closed and not self._view.is_expanded:
+        if not self.is_closed and not self._is_paused and not self._view.is_expanded:
             wait = self._next_frame_at - self._clock.now()
             if wait <= 0:
                 self._draw()
@@ -155,7 +166,7 @@ class LiveTurn(Sink):
     def _alarm(self) -> None:
         self._alarm_at = float("inf")
         self._cancel_alarm = None
-        if not self.is_closed:
+        if not self.is_closed and not self._is_paused:
             self._draw()
 
     def _draw(self) -> None:
@@ -236,9 +247,26 @@ class LiveTurn(Sink):
         self._screen.abandon()
         self._keys.stop()
 
+    def _pause(self) -> None:
+        if not self.is_closed:
+            if self._view.is_expanded:
+                self._collapse()
+            self._draw()
+            self._is_paused = True
+            self._stop_alarm()
+            self._keys.stop()
+            self._screen.close()
+
+    def _resume(self) -> None:
+        if not self.is_closed and self._is_paused:
+            self._is_paused = False
+            self._enter()
+
     def _enter(self) -> None:
         """The turn begins, or the program goes on."""
-        if self._sink.keys:
+        if self._is_paused:
+            return
+        if self._sink.keys and self._has_region:
             self._keys.start()
             if self._keys.is_reading and self._sink.look.has_unicode:
                 self._display.hint = _HINT

@@ -74,7 +74,13 @@ class LiveScreen:
             frame += [f"{self._painted(row)}\r\n" for row in staying]
         if painted:
             lines = painted if is_new else [self._changed(index, line) for index, line in enumerate(painted)]
-            frame += [_WRAP_OFF, "\r\n".join(lines), _WRAP_ON, "\r", f"\x1b[{len(painted) - 1}A" if len(painted) > 1 else ""]
+            frame += [
+                _WRAP_OFF,
+                "\r\n".join(lines),
+                _WRAP_ON,
+                "\r",
+                f"\x1b[{len(painted) - 1}A" if len(painted) > 1 else "",
+            ]
         frame.append(self._end)
         self._region = painted
         self._write("".join(frame))

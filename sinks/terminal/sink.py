@@ -1,7 +1,8 @@
 """The terminal sink: what can be chosen about it."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from penstock.events import StreamError
@@ -76,6 +77,18 @@ class TerminalSink(Sink):
             return LiveTurn(self, stream, beside=self._live)
         self._live = LiveTurn(self, stream)
         return self._live
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """`with sink.paused():` around a question to the user, or whatever else needs the terminal for itself.
+
+        The status goes, the cursor and the keys are as ever, and what arrives meanwhile is shown afterwards.
+        """
+        if self._live is None:
+            yield
+        else:
+            with self._live.paused():
+                yield
 
     async def until_collapsed(self) -> None:
         """Wait while somebody reads the expanded view, which the end of the turn would take away."""

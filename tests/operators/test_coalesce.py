@@ -1,5 +1,6 @@
 """The 50 ms window: first at once, then at most one flush an interval, nothing lost (FR-004, USERS 4)."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -47,6 +48,29 @@ def test_completion_and_error_flush_what_is_held_and_emit_nothing_afterwards(end
 
 def test_disposal_emits_nothing_more() -> None:
     assert timeline(coalesce(WINDOW), [(100, text("a")), (110, text("b"))], end="dispose") == [(100, text("a"))]
+
+
+class ClockThatNeverRings:
+    """The clock of a loop that is kept busy by whoever pushes."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    def call_later(self, delay_s: float, action: Callable[[], object]) -> Callable[[], object]:
+        return lambda: None
+
+
+def test_a_window_that_nobody_ends_is_over_with_the_first_delta_after_it() -> None:
+    clock = ClockThatNeverRings()
+    seen: list[tuple[float, Any]] = []
+    chain = coalesce(WINDOW).chain()
+    chain.connect(lambda item: seen.append((clock.time, item)), clock, lambda action: action())
+    for clock.time in (100, 110, 120, 170, 180, 230):
+        chain.feed(text("x"))
+    assert seen == [(100, text("x")), (170, text("xxx")), (230, text("xx"))]
 
 
 def test_an_empty_stream_just_completes() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from chat_stream import answer, event
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from penstock import Completed, Pipeline, Settings, ToolBlockUpdate, Turn, TurnClosed, TurnCompleted
 from penstock.sinks.sink import Item, Sink
@@ -314,3 +316,93 @@ def test_the_result_counts_rounds_chunks_and_tokens_also_after_an_abort(
     assert (result.stop_reason, result.rounds, result.chunks) == ("aborted", 2, 5)
     assert (result.usage.input_tokens, result.usage.output_tokens) == (7, 3)
     assert [message.text for message in result.messages] == ["x", "ab"]
+
+
+# ── at any moment ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Told(Sink):
+    """A slow sink that never holds anything up for long."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.closed = 0
+
+    async def on_next(self, item: Item) -> None:
+        await asyncio.sleep(0)
+        self.items.append(item)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+@given(
+    actions=st.lists(st.sampled_from(["abort", "stop", "cancel", "complete", "close"]), min_size=1, max_size=3),
+    moments=st.lists(st.integers(0, 40), min_size=3, max_size=3),
+    window_s=st.sampled_from([0.0, 3600.0]),
+)
+@settings(max_examples=150, deadline=None)
+def test_ended_at_any_moment_in_any_way_a_turn_ends_once_and_leaves_nothing(
+    actions: list[str], moments: list[int], window_s: float
+) -> None:
+    seen, told = RecordingSink(), Told()
+    opened: list[str] = []
+
+    async def source(number: int) -> AsyncIterator[bytes]:
+        opened.append("open")
+        try:
+            yield event({"reasoning_content": "hm"})
+            for piece in ("<think>", "hm</think>", "I ", "look. "):
+                await asyncio.sleep(0)
+                yield event({"content": piece})
+            if number < 2:
+                await asyncio.sleep(0)
+                yield event({"tool_calls": [{**CALL, "id": f"call-{number}"}]})
+            yield event({}, "stop")
+            yield b"data: [DONE]\n\n"
+        finally:
+            opened.append("closed")
+
+    async def loop(turn: Turn) -> None:
+        async with turn:
+            for number in range(3):
+                reply = await turn.round(source(number))
+                for call in reply.tool_calls:
+                    async with turn.tool(call) as block:
+                        await asyncio.sleep(0)
+                        block.result("ok")
+
+    async def run() -> Turn:
+        turn = pipeline(seen, window_s=window_s).turn(told)
+        task = asyncio.create_task(loop(turn))
+        for action, moment in zip(actions, moments, strict=False):
+            for _ in range(moment + 1):
+                await asyncio.sleep(0)
+            if action == "cancel":
+                task.cancel()
+            elif action == "close":
+                await turn.close()
+            elif action == "complete":
+                turn.complete("early")
+            elif action == "abort":
+                turn.abort()
+            else:
+                turn.stop()
+        await asyncio.wait([task])
+        error = None if task.cancelled() else task.exception()
+        assert error is None or isinstance(error, TurnClosed), error
+        left = [other for other in asyncio.all_tasks() if other is not asyncio.current_task()]
+        assert not left, f"tasks left behind: {left}"
+        return turn
+
+    with asyncio.Runner() as runner:
+        turn = runner.run(run())
+    assert opened.count("open") == opened.count("closed")
+    for items, closed in ((seen.items, seen.closed), (told.items, told.closed)):
+        assert closed == 1
+        if items is seen.items or not any(action == "cancel" for action in actions):
+            assert_order(items)
+    assert_balanced(seen.items)
+    assert_tool_stages(seen.items)
+    assert len(seen.of(TurnCompleted)) == 1
+    assert seen.of(Completed)[0].message == turn.final_message

@@ -258,3 +258,38 @@ def test_a_sink_that_fails_to_open_or_close_is_logged_and_hurts_nobody(
         good = run_async.run(run())
     assert good.seen == [Text("a", 0)]
     assert [log["doing"] for log in logs] == [failing]
+
+
+def test_a_sink_that_would_rather_be_detached_than_miss_a_delta_is(run_async: asyncio.Runner) -> None:
+    async def run() -> tuple[Slow, list[Any]]:
+        slow = Slow()
+        slow.overflow = "detach"
+        with capture_logs() as logs:
+            delivery = Delivery([slow], "turn", max_items=100, max_chars=10)
+            for number in range(20):
+                delivery.push(TextDelta(str(number), 0))
+            slow.may_go_on.set()
+            await delivery.close(1)
+        return slow, logs
+
+    slow, logs = run_async.run(run())
+    assert slow.seen == []
+    assert slow.closed == 1
+    assert [(log["sink"], log["doing"]) for log in logs] == [("Slow", "overflow")]
+
+
+def test_a_direct_sink_may_take_its_time_to_close(run_async: asyncio.Runner) -> None:
+    class Lingering(Recording):
+        async def close(self) -> None:  # type: ignore[override]
+            await asyncio.sleep(0)
+            self.closed += 1
+
+    async def run() -> Lingering:
+        sink = Lingering()
+        delivery = deliver(sink)
+        delivery.push(Text("x", 0))
+        delivery.detach(sink)
+        await delivery.close(1)
+        return sink
+
+    assert run_async.run(run()).closed == 1

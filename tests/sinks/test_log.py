@@ -253,6 +253,21 @@ def test_without_anything_set_up_it_is_json_on_standard_error(
     assert json.loads(capsys.readouterr().err.splitlines()[-1])["event"] == "turn_completed"
 
 
+def test_without_anything_set_up_a_terminal_is_told_of_errors_alone(
+    run_async: asyncio.Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(logging.getLogger("penstock"), "propagate", False)
+    monkeypatch.setattr("sys.stderr", terminal)
+    run_async.run(turn([event({"content": "Hi"}), error("denied", "no")], LogSink()))
+    (line,) = terminal.getvalue().splitlines()
+    assert line.startswith("error turn_id=")
+
+
 def test_a_stall_is_counted(run_async: asyncio.Runner) -> None:
     target, clock = io.BytesIO(), VirtualClock()
     settings = Settings(backend="openai-chat", between_chunks_timeout_s=2.0)

@@ -1,5 +1,7 @@
 """View modes by key: expanded is a frozen snapshot, collapsed is live (FR-007, FR-008, FR-009)."""
 
+import asyncio
+
 import pytest
 from terminals import Stage
 
@@ -161,6 +163,22 @@ def test_q_without_a_handler_interrupts_as_ctrl_c_does() -> None:
     stage = Stage()
     with pytest.raises(KeyboardInterrupt):
         press(stage, "q")
+
+
+def test_a_program_can_wait_until_its_reader_has_left_the_expanded_view(run_async: asyncio.Runner) -> None:
+    stage = Stage()
+
+    async def wait() -> list[bool]:
+        await stage.sink.until_collapsed()
+        press(stage, "ctrl-o")
+        waiting = asyncio.ensure_future(stage.sink.until_collapsed())
+        await asyncio.sleep(0)
+        was_done = waiting.done()
+        press(stage, "ctrl-o")
+        await waiting
+        return [was_done, waiting.done()]
+
+    assert run_async.run(wait()) == [False, True]
 
 
 def test_keys_after_the_turn_do_nothing() -> None:

@@ -139,6 +139,21 @@ def test_ctrl_o_expands_and_collapses_on_a_real_terminal() -> None:
         check_left_sane(program)
 
 
+def test_the_expanded_view_stays_when_the_turn_is_over_until_it_is_left_FR_007() -> None:
+    with PseudoTerminal(penstock("demo", "--speed", "40")) as program:
+        assert program.read_until(lambda output: "write_file" in output)
+        program.press("\x0f")
+        assert program.read_until(lambda output: "expanded, frozen" in output)
+        before = program.terminal.screen()
+        program.press("k" * 3 + "G")
+        assert not program.read_until(lambda output: "\x1b[?1049l" in output, for_s=1.0)
+        assert program.terminal.screen() == before
+        program.press("q")
+        assert program.read_to_end() == 0
+        check_left_sane(program)
+        assert sum("✓ run_command" in row for row in program.terminal.rows()) == 1
+
+
 def test_keys_pressed_are_not_echoed_and_line_editing_is_off_only_meanwhile() -> None:
     with PseudoTerminal(penstock("demo", "--speed", "10")) as program:
         assert program.read_until(lambda output: "keys" in output)

@@ -297,6 +297,35 @@ def test_a_second_turn_on_the_same_sink_adds_its_text_above_the_first() -> None:
     assert stage.terminal.rows() == ["second turn", "first turn"]
 
 
+def test_a_paused_display_leaves_the_terminal_to_others_and_then_goes_on() -> None:
+    stage = Stage()
+    stage.start_message()
+    stage.say(["One.\n\nTwo"], 0.1)
+    with stage.sink.paused():
+        assert stage.terminal.rows() == ["One."]
+        assert not stage.terminal.is_cursor_hidden
+        stage.terminal.feed("May I? [y/n] y\r\n")
+        frames = len(stage.tape.frames)
+        stage.say([" and three."])
+        stage.wait(5)
+        assert len(stage.tape.frames) == frames
+    assert "Two and three." in screen(stage)
+    stage.complete()
+    assert stage.terminal.rows() == ["One.", "May I? [y/n] y", "", "Two and three."]
+    with stage.sink.paused():
+        pass
+
+
+def test_a_turn_that_ends_while_paused_shows_all_it_has_to_show() -> None:
+    stage = Stage()
+    stage.start_message()
+    stage.say(["One."], 0.1)
+    with stage.sink.paused():
+        stage.complete()
+    assert stage.terminal.rows() == ["One."]
+    assert not stage.terminal.is_cursor_hidden
+
+
 def test_status_alone_is_shown_while_it_lasts_and_leaves_nothing() -> None:
     stage = Stage(rounds="none")
     two_rounds(stage)

@@ -29,8 +29,8 @@ def test_text_is_written_as_it_streams_and_ends_in_one_line_feed() -> None:
 
 def test_rounds_are_separated_by_one_blank_line() -> None:
     for first in ("one", "one\n", "one\n\n"):
-        items = [text(first, first, True), text("two", "two", True), Completed("two")]
-        assert shown(*items) == "one\n\ntwo\n"
+        rounds = text(first, first, True), text("two", "two", True)
+        assert shown(*rounds, Completed("two")) == "one\n\ntwo\n"
 
 
 def test_a_final_message_that_the_turn_names_is_written_too() -> None:
