@@ -24,13 +24,14 @@ from penstock.operators.to_deltas import to_deltas
 from penstock.operators.tool_engine import tool_engine
 from penstock.operators.track_messages import track_messages
 from penstock.operators.track_tools import track_tools
-from penstock.operators.view_gate import view_gate
+from penstock.operators.view_gate import View, view_gate
 
 __all__ = [
     "FrameError",
     "Operator",
     "ServerSentEvent",
     "Stage",
+    "View",
     "batch",
     "coalesce",
     "decode_utf8",

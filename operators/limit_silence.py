@@ -16,8 +16,8 @@ class LimitSilence(Stage[Event, Event]):
               └ first_s ┘  └────────┘
 
     Only events count: keep-alive comments and pings never become events, so they cannot hide a stall; nor does
-    a bare `MessageStart`. Completion, error and abort end the watch; disposal drops the timer. One timer, set anew only
-    when it rings: an event costs one look at the clock.
+    a bare `MessageStart`. Completion, error and abort end the watch; disposal drops the timer. One timer, set
+    anew only when it rings: an event costs one look at the clock.
     """
 
     def __init__(self, first_s: float, between_s: float) -> None:

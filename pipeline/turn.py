@@ -108,14 +108,16 @@ class Turn:
 
     def complete(self, message: str) -> None:
         """End with this message instead of the last round's text: a hint request, a refusal, an early answer."""
-        self._message = message
-        self._gate.run(self._end)
+        if not self._is_ended:
+            self._check_open()
+            self._message = message
+            self._gate.run(self._end)
 
     # ── ending early ─────────────────────────────────────────────────────────────────────────────────────
 
     def abort(self, reason: str = "aborted") -> None:
         """End the turn now; what has arrived is kept. A round under way returns its partial reply."""
-        if not self._is_ended:
+        if self._is_open and not self._is_ended:
             self._stop_reason = self._stop_reason or reason
             self.stop()
             for round_ in self._open_rounds:
@@ -143,7 +145,7 @@ class Turn:
     @property
     def messages(self) -> Messages:
         """The conversation as it is now, everything that has arrived included."""
-        if not self._is_ended:
+        if self._is_open and not self._is_ended:
             for round_ in self._open_rounds:
                 round_.catch_up()
             self._gate.run(self._coalesce.flush)

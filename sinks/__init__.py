@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.sinks.sqlite_store import SqliteStore
     from penstock.sinks.terminal import TerminalSink
     from penstock.sinks.text import TextSink
+    from penstock.sinks.view import ViewSink
 
 __all__ = [
     "CallbackSink",
@@ -30,6 +31,7 @@ __all__ = [
     "SqliteStore",
     "TerminalSink",
     "TextSink",
+    "ViewSink",
 ]
 
 _HOMES = {
@@ -46,6 +48,7 @@ _HOMES = {
     "SqliteStore": "sqlite_store",
     "TerminalSink": "terminal",
     "TextSink": "text",
+    "ViewSink": "view",
 }
 
 

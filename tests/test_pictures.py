@@ -12,7 +12,9 @@ PICTURES = ROOT / "docs" / "pictures"
 
 def words_in(picture: Path) -> list[str]:
     """What is to be read in a picture; how it is drawn may change with the libraries it is made with."""
-    return ["".join(text.itertext()) for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]
+    return [
+        "".join(text.itertext()) for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")
+    ]
 
 
 def test_the_pictures_are_what_the_demo_shows(tmp_path: Path) -> None:

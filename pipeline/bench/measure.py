@@ -10,7 +10,6 @@ import reactivex
 from reactivex import operators as rx
 
 from penstock.bench.workload import Workload
-from penstock.events import Event
 from penstock.operators.clock import Clock, loop_clock
 from penstock.operators.stage import Chain, Operator
 from penstock.pipeline import Pipeline
@@ -72,9 +71,7 @@ async def _count(source: "reactivex.Observable[Any]") -> int:
     return seen
 
 
-def stage_times(
-    operator: Operator[bytes | str, Event], workload: Workload, rounds: int = 3
-) -> list[tuple[str, float]]:
+def stage_times(operator: Operator[Any, Any], workload: Workload, rounds: int = 3) -> list[tuple[str, float]]:
     """What each stage adds: the chain is run up to each one, and the time of the shorter chain subtracted."""
     runs: dict[str, Callable[[], object]] = {}
     for length in range(1, len(operator.make) + 1):

@@ -32,9 +32,9 @@ def _client(reads: Sequence[bytes]) -> Any:
     import openai
 
     # The library it speaks HTTP with is not the same in all versions.
-    http: Any = import_module(openai.DefaultHttpxClient.__base__.__module__.partition(".")[0])  # type: ignore[union-attr]
+    http: Any = import_module(openai.DefaultHttpxClient.__base__.__module__.partition(".")[0])
 
-    class Body(http.SyncByteStream):  # type: ignore[misc,name-defined]
+    class Body(http.SyncByteStream):  # type: ignore[misc]
         def __iter__(self) -> Iterator[bytes]:
             return iter(reads)
 

@@ -13,6 +13,20 @@ def as_text(report: Report) -> str:
 
 
 def _sections(report: Report) -> Iterator[str]:
+    yield _throughput(report)
+    yield _stages(report)
+    if report.compared:
+        yield _compared(report)
+    if report.memory is not None:
+        rows = [("idle", _kb(report.memory.idle)), ("speaking", _kb(report.memory.speaking))]
+        yield _table("Memory a turn (KB)", ("turn", "KB"), rows)
+    if report.live:
+        yield _live(report)
+    if report.growth:
+        yield _growth(report)
+
+
+def _throughput(report: Report) -> str:
     rows = [
         (
             one.workload,
@@ -25,46 +39,52 @@ def _sections(report: Report) -> Iterator[str]:
         for one in report.throughput
     ]
     heads = ("workload", "chunks", "µs a chunk", "chunks/s", "MB/s", "× by hand")
-    yield _table("From raw bytes to a sink (CPU time)", heads, rows)
+    return _table("From raw bytes to a sink (CPU time)", heads, rows)
+
+
+def _stages(report: Report) -> str:
     whole = sum(stage.us_per_chunk for stage in report.stages)
-    stages = [
+    rows = [
         (stage.label, f"{stage.us_per_chunk:.2f}", f"{stage.us_per_chunk / whole:.0%}") for stage in report.stages
     ]
-    yield _table("By stage, every read on its own (µs a chunk)", ("stage", "µs", "share"), stages)
-    if report.compared:
-        base = report.throughput[0].us_per_chunk
-        compared = [
-            (one.workload, f"{one.us_per_chunk:.1f}", f"{one.us_per_chunk / base:.0f}") for one in report.compared
-        ]
-        yield _table("The same bytes elsewhere", ("", "µs a chunk", "× penstock"), compared)
-    if report.memory is not None:
-        memory = [
-            ("idle", f"{report.memory.idle / 1024:.1f}"),
-            ("speaking", f"{report.memory.speaking / 1024:.1f}"),
-        ]
-        yield _table("Memory a turn (KB)", ("turn", "KB"), memory)
-    if report.live:
-        live = [
-            (
-                f"{one.streams:,}",
-                f"{one.updates:,}",
-                f"{one.first_ms[0]:.2f}",
-                f"{one.first_ms[1]:.2f}",
-                f"{one.added_ms[0]:.1f}",
-                f"{one.added_ms[1]:.1f}",
-                f"{one.core_share:.1%}",
-            )
-            for one in report.live
-        ]
-        heads = ("streams", "updates", "first p50", "p99", "added p50", "p99", "of a core")
-        pace = f"{report.live[0].chunks_per_s:g} chunks/s each"
-        yield _table(f"Live on an event loop, {pace} (ms from arrival to sink)", heads, live)
-    if report.growth:
-        sizes = sorted({one.chunks for one in report.growth})
-        names = dict.fromkeys(one.workload for one in report.growth)
-        cost = {(one.workload, one.chunks): one.us_per_chunk for one in report.growth}
-        growth = [(name, *(f"{cost[name, size]:.2f}" for size in sizes)) for name in names]
-        yield _table("As the answer grows (µs a chunk)", ("chunks", *(f"{size:,}" for size in sizes)), growth)
+    return _table("By stage, every read on its own (µs a chunk)", ("stage", "µs", "share"), rows)
+
+
+def _compared(report: Report) -> str:
+    ours = report.throughput[0].us_per_chunk
+    rows = [(one.workload, f"{one.us_per_chunk:.1f}", f"{one.us_per_chunk / ours:.0f}") for one in report.compared]
+    return _table("The same bytes elsewhere", ("", "µs a chunk", "× penstock"), rows)
+
+
+def _live(report: Report) -> str:
+    rows = [
+        (
+            f"{one.streams:,}",
+            f"{one.updates:,}",
+            f"{one.first_ms[0]:.2f}",
+            f"{one.first_ms[1]:.2f}",
+            f"{one.added_ms[0]:.1f}",
+            f"{one.added_ms[1]:.1f}",
+            f"{one.core_share:.1%}",
+            f"{one.machine_ms:.1f}",
+        )
+        for one in report.live
+    ]
+    heads = ("streams", "updates", "first p50", "p99", "added p50", "p99", "of a core", "machine p99")
+    pace = f"{report.live[0].chunks_per_s:g} chunks/s each"
+    return _table(f"Live on an event loop, {pace} (ms from arrival to sink)", heads, rows)
+
+
+def _growth(report: Report) -> str:
+    sizes = sorted({one.chunks for one in report.growth})
+    names = dict.fromkeys(one.workload for one in report.growth)
+    cost = {(one.workload, one.chunks): one.us_per_chunk for one in report.growth}
+    rows = [(name, *(f"{cost[name, size]:.2f}" for size in sizes)) for name in names]
+    return _table("As the answer grows (µs a chunk)", ("chunks", *(f"{size:,}" for size in sizes)), rows)
+
+
+def _kb(size: int) -> str:
+    return f"{size / 1024:.1f}"
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

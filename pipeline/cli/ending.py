@@ -58,20 +58,22 @@ class Ending:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        numbers = []
+        before = {}
         for number in (getattr(signal, name) for name in SIGNALS if hasattr(signal, name)):
-            if signal.getsignal(number) is signal.SIG_IGN:
+            handler = signal.getsignal(number)
+            if handler is signal.SIG_IGN:
                 continue  # as under nohup
             try:
                 self._loop.add_signal_handler(number, self.stop, 128 + number)
             except (NotImplementedError, RuntimeError, ValueError):
                 break  # not the main thread, or a loop without signals: an interrupt is a KeyboardInterrupt then
-            numbers.append(number)
+            before[number] = handler
         try:
             yield
         finally:
-            for number in numbers:
+            for number, handler in before.items():
                 self._loop.remove_signal_handler(number)
+                signal.signal(number, handler or signal.SIG_DFL)  # a display that is still open has its own
 
 
 def discard_output() -> None:

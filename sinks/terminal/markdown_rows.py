@@ -94,7 +94,7 @@ class MarkdownRows:
         return [[bar, *row] for row in self._blocks(reader, opening, width - len(self._bar))]
 
     def _table(self, reader: "_Reader", opening: Token, width: int) -> list[Row]:
-        return table_rows(self._console, reader.take_to_close(), width)
+        return table_rows(self._console, reader.take_to_close(), width, self._rule)
 
     def _nested_code(self, reader: "_Reader", token: Token, width: int) -> list[Row]:
         words = token.info.split()

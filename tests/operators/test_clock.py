@@ -18,8 +18,12 @@ GRID_S = 1 / 256
 class Timer:
     def __init__(self, at: float, action: Callable[..., object], arguments: tuple[Any, ...]) -> None:
         self.at = at
-        self.ring = lambda: action(*arguments)
         self.is_cancelled = False
+        self._action = action
+        self._arguments = arguments
+
+    def ring(self) -> None:
+        self._action(*self._arguments)
 
     def cancel(self) -> None:
         self.is_cancelled = True

@@ -144,7 +144,7 @@ def by_block(events: list[Any]) -> dict[tuple[type, int], str]:
     joined: dict[tuple[type, int], str] = {}
     for event in events:
         if isinstance(event, TextDelta | ThinkingDelta):
-            key = (type(event), event.block_index)
+            key: tuple[type, int] = (type(event), event.block_index)
             joined[key] = joined.get(key, "") + event.text
         elif isinstance(event, ToolInputDelta):
             key = (type(event), event.block_index)
@@ -167,7 +167,7 @@ def test_nothing_is_lost_doubled_or_moved_between_blocks(
 
 @given(gaps=arrivals)
 def test_between_walls_flushes_are_at_least_a_window_apart(gaps: list[tuple[float, Event]]) -> None:
-    pushes = [(at, item) for at, item in schedule(gaps) if not isinstance(item, BlockStart | BlockStop)]
+    pushes = [push for push in schedule(gaps) if not isinstance(push[1], BlockStart | BlockStop)]
     times = sorted({at for at, item in timeline(coalesce(WINDOW), pushes, end="never")})
     assert all(later - earlier >= WINDOW - 1e-6 for earlier, later in pairwise(times))
 

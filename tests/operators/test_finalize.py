@@ -72,7 +72,11 @@ def test_finals_alone_pass_and_the_same_one_twice_passes_once() -> None:
 
 
 def test_a_replacing_delta_restarts_the_text() -> None:
-    block = [BlockStart("text", 0, "m"), TextDelta("no", 0, "m"), TextDelta("yes", 0, "m", replace=True)]
+    block: list[Event] = [
+        BlockStart("text", 0, "m"),
+        TextDelta("no", 0, "m"),
+        TextDelta("yes", 0, "m", replace=True),
+    ]
     assert finals(push(finalize(), message(*block, BlockStop(0, "m")))) == [Text("yes", 0, "m")]
 
 

@@ -1,5 +1,6 @@
 """Replace, then append, then clear (seed 004)."""
 
+import re
 from typing import Any
 
 from hypothesis import given
@@ -22,6 +23,7 @@ from penstock.operators.phase import phase
 from penstock.updates import AssistantUpdate, Completed, FinalMessageStart, ThinkingUpdate
 
 UPDATES = (ThinkingUpdate, FinalMessageStart, AssistantUpdate, Completed)
+LETTERS: dict[type, str] = {ThinkingUpdate: "t", FinalMessageStart: "f", AssistantUpdate: "a", Completed: "c"}
 
 
 def updates(events: list[Event]) -> list[Any]:
@@ -38,11 +40,7 @@ def text(*pieces: str, block: int = 1) -> list[Event]:
 
 def fits(seen: list[Any]) -> bool:
     """G5: thinking* final_message_start? assistant* completed."""
-    letters = "".join(
-        {ThinkingUpdate: "t", FinalMessageStart: "f", AssistantUpdate: "a", Completed: "c"}[type(u)] for u in seen
-    )
-    import re
-
+    letters = "".join(LETTERS[type(update)] for update in seen)
     return re.fullmatch("t*(fa+)?c", letters) is not None
 
 

@@ -166,9 +166,8 @@ def test_a_timed_stage_runs_on_the_subscribers_scheduler() -> None:
     scheduler = TestScheduler()
     seen: list[tuple[float, int]] = []
     never: Subject[int] = Subject()
-    never.pipe(Operator("later", Later)).subscribe(
-        lambda item: seen.append((scheduler.clock, item)), scheduler=scheduler
-    )
+    later: Operator[int, int] = Operator("later", Later)
+    never.pipe(later).subscribe(lambda item: seen.append((scheduler.clock, item)), scheduler=scheduler)
     never.on_next(7)
     scheduler.advance_to(10)
     assert seen == [(5.0, 7)]

@@ -318,6 +318,22 @@ def test_the_result_counts_rounds_chunks_and_tokens_also_after_an_abort(
     assert [message.text for message in result.messages] == ["x", "ab"]
 
 
+def test_a_turn_nobody_has_entered_has_nothing_to_end(run_async: asyncio.Runner, seen: RecordingSink) -> None:
+    async def run() -> None:
+        turn = pipeline(seen).turn()
+        turn.abort()
+        turn.stop()
+        await turn.close()
+        assert (turn.final_message, len(turn.messages)) == ("", 0)
+        with pytest.raises(TurnClosed, match="enter the turn first"):
+            turn.complete("early")
+        async with turn:
+            await turn.round([answer("all the same")])
+
+    run_async.run(run())
+    check_ended(seen, "completed", "all the same")
+
+
 # ── at any moment ────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from conftest import RECORDINGS, recordings
-from terminals import LIVE, Tape, Terminal, TerminalSink, check_bytes, check_region
+from terminals import LIVE, Tape, Terminal, check_bytes, check_region
 
 from penstock import Pipeline
 from penstock.replay import replay
 from penstock.sinks.sanitize import sanitize
+from penstock.sinks.terminal import TerminalSink
 
 FOLDERS = sorted({file.parent.name for folder in RECORDINGS.glob("*/") for file in recordings(folder.name)})
 

@@ -32,6 +32,9 @@ def first_of(runner: asyncio.Runner, source: Any) -> Any:
     return runner.run(run())
 
 
+CHUNKS = [b"%d" % number for number in range(500)]  # more than a reading thread takes ahead
+
+
 class Response:
     """What an HTTP client gives: bytes to iterate, and a close."""
 
@@ -42,14 +45,13 @@ class Response:
         self.closed += 1
 
     def iter_bytes(self) -> Iterator[bytes]:
-        yield b"one"
-        yield b"two"
+        yield from CHUNKS
 
 
 class AsyncResponse(Response):
     async def aiter_bytes(self) -> AsyncIterator[bytes]:
-        yield b"one"
-        yield b"two"
+        for chunk in CHUNKS:
+            yield chunk
 
     async def aclose(self) -> None:
         self.closed += 1
@@ -59,8 +61,8 @@ class StreamedResponse(Response):
     """As the openai client's `with_streaming_response`: `iter_bytes` is asynchronous."""
 
     async def iter_bytes(self) -> AsyncIterator[bytes]:  # type: ignore[override]
-        yield b"one"
-        yield b"two"
+        for chunk in CHUNKS:
+            yield chunk
 
 
 class Model:
@@ -98,8 +100,8 @@ def test_a_response_gives_its_bytes_and_is_closed_also_when_it_is_left(
     run_async: asyncio.Runner, kind: type[Response]
 ) -> None:
     whole, left = kind(), kind()
-    assert collected(run_async, whole) == [b"one", b"two"]
-    assert first_of(run_async, left) == b"one"
+    assert collected(run_async, whole) == CHUNKS
+    assert first_of(run_async, left) == CHUNKS[0]
     assert left.closed == 1
 
 
