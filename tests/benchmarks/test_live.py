@@ -34,8 +34,8 @@ def test_every_chunk_of_a_few_streams_reaches_its_sink() -> None:
 def test_a_thousand_streams_leave_in_their_window_and_at_a_few_times_the_hand_written_loop() -> None:
     """Issue 7: window plus 20 ms at the 99th percentile, below 40 % of a core. The best of three.
 
-    The share of a core is printed; what decides is its ratio to the hand-written loop in the same run, which needs
-    8 % of a core of its own for as many chunks, or more where neighbours slow the machine down.
+    The 40 % is not reached (45 to 47 % on a quieter machine, docs/performance.md): it is printed, and the limit is
+    a wider one, the ratio to the hand-written loop in the same run, so that it does not get worse.
     """
     workload = make_workload("text", 20_000)
     runs = [measure_live(pipeline(), workload.arrivals, streams=STREAMS, max_chunks=150) for _ in range(3)]

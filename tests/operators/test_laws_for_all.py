@@ -107,7 +107,7 @@ ALL: dict[str, tuple[Callable[[], Operator[Any, Any]], Callable[[int], Sequence[
     **{name: (make, events) for name, make in EVENTS.items()},
     **OTHERS,
 }
-KNOWN_ELSEWHERE = {"Operator", "Stage", "FrameError", "ServerSentEvent", "hide", "redact", "view_gate"}
+KNOWN_ELSEWHERE = {"Operator", "Stage", "FrameError", "ServerSentEvent", "View", "hide", "redact", "view_gate"}
 """What is no operator, or has its laws in a test of its own, because it takes updates or patterns."""
 
 every_operator = pytest.mark.parametrize("name", sorted(ALL))

@@ -1,8 +1,9 @@
 """What a long answer costs: little more than rendering it once, and in proportion (issue 6; USERS 2)."""
 
+import gc
 import io
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from rich.console import Console
@@ -33,6 +34,15 @@ class WorkClock:
         for alarm in [alarm for alarm in self._alarms if alarm[0] <= now]:
             self._alarms.remove(alarm)
             alarm[1]()
+
+
+@pytest.fixture(autouse=True)
+def no_collection() -> Iterator[None]:
+    """As `timeit` does: what the collector takes depends on everything else that is in memory."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def once(text: str) -> float:
