@@ -31,7 +31,7 @@ async def chunks_of(source: Source) -> AsyncGenerator[Chunk, None]:
     * an HTTP response with `aiter_bytes`/`iter_bytes` (httpx, the openai client's `with_streaming_response`): its
       raw bytes;
     * the openai client's streams (of `create(stream=True)` and of its `stream` helpers): the raw bytes of the
-      response underneath, which skips the client's own per-chunk objects and is some 80 times cheaper; its objects
+      response underneath, which skips the client's own per-chunk objects and is far cheaper; its objects
       where somebody has begun to read them;
     * any asynchronous iterable;
     * a list or tuple: in place; any other iterable may block and runs in a thread, off the event loop.
