@@ -2,6 +2,7 @@
 
 import json
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,11 @@ from penstock.events import (
     ToolInputDelta,
 )
 from penstock.operators.finalize import finalize
+from penstock.operators.stage import Operator
+from penstock.operators.streaming_tool_calls import streaming_tool_calls
 from penstock.operators.tool_engine import tool_engine
+from penstock.operators.track_tools import track_tools
+from penstock.updates import AssistantStreamingToolCall, ToolBlockUpdate
 
 TAGS = tool_engine("tags")
 STRUCTURED = tool_engine("structured")
@@ -98,6 +103,31 @@ def test_the_finals_are_equal_too(arguments: str) -> None:
     expected = merged(push(tool_engine() | finalize(), native(*message)))
     assert through(TAGS | finalize(), *as_tags(*message)) == expected
     assert through(STRUCTURED | finalize(), *as_document(*message)) == expected
+
+
+def life(items: list[Any]) -> list[Any]:
+    """A call's updates with neighbouring `streaming` ones as one, and its raw arguments joined."""
+    seen: list[Any] = []
+    for item in items:
+        if isinstance(item, ToolBlockUpdate):
+            told = [item.stage, item.id, item.name, item.parameters_chunk, item.parameters, item.compact_params]
+            if item.stage == "streaming" and seen and seen[-1][0] == "streaming":
+                told[3] = seen.pop()[3] + told[3]
+            seen.append(told)
+    calls = [item for item in items if isinstance(item, AssistantStreamingToolCall)]
+    return [*seen, "".join(call.arguments for call in calls), [call.is_complete for call in calls].count(True)]
+
+
+@given(arguments=argument_texts)
+def test_one_call_in_three_ways_lives_the_same_life_whole_and_character_by_character(arguments: str) -> None:
+    message = ("Look: ", ("write_file", arguments))
+    after: Operator[Any, Any] = finalize() | streaming_tool_calls()
+    after |= track_tools()
+    expected = life(push(tool_engine() | after, native(*message)))
+    assert expected[0][0] == "start"
+    for engine, text in ((TAGS, as_tags(*message)), (STRUCTURED, as_document(*message))):
+        for pieces in ([text], list(text)):
+            assert life(through(engine | after, *pieces)) == expected
 
 
 def test_the_native_engine_leaves_calls_in_the_text_out_of_it() -> None:
