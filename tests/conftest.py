@@ -2,12 +2,23 @@
 
 import asyncio
 import gc
+import signal
 import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Signals as a terminal's shell sets them: under `nohup` or in the background, some come ignored."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 RECORDINGS = Path(__file__).resolve().parents[2] / "shared" / "recordings"
 
