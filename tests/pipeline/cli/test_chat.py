@@ -116,6 +116,7 @@ class Typist:
 
     def __init__(self, server: OpenAIServer) -> None:
         environment = {**os.environ, **server.environment, "TERM": "xterm", "LANG": "C.UTF-8"}
+        environment.pop("CI", None)  # there, a terminal shows only what is finished
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:
             os.execve(sys.executable, [*PENSTOCK, "chat"], environment)
