@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import signal
 import threading
 import warnings
@@ -9,10 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 
 def pytest_configure() -> None:
-    """Signals as a terminal's shell sets them: under `nohup` or in the background, some come ignored."""
+    """As many examples as the suite's budget allows, in CI the same ones each time.
+
+    Signals as a terminal's shell sets them: under `nohup` or in the background, some come ignored.
+    """
+    settings.register_profile("suite", max_examples=60, deadline=None, derandomize="CI" in os.environ)
+    settings.load_profile("suite")
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
