@@ -157,6 +157,18 @@ class Typist:
 
 
 def test_an_interrupt_ends_the_answer_not_the_chat() -> None:
+    for attempt in range(3):
+        try:
+            interrupt_an_answer()
+        except AssertionError:
+            # On a busy machine the keys may come before the program listens for them.
+            if attempt == 2:
+                raise
+        else:
+            return
+
+
+def interrupt_an_answer() -> None:
     with OpenAIServer(chat("A very long ", "answer", ending="never"), chat("Short.")) as server:
         typist = Typist(server)
         try:
