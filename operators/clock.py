@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import time
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, Protocol
@@ -39,7 +40,8 @@ class LoopClock:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._ticks: dict[int, _Tick] = {}
-        self.now = loop.time
+        # The stock loops' time is this very function behind one more call, and it is asked for all the time.
+        self.now = time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time
 
     def call_later(self, delay_s: float, action: Callable[[], object]) -> Cancel:
         at = math.ceil((self.now() + delay_s) * _TICKS_PER_S)

@@ -75,9 +75,9 @@ class Coalesce(Stage[Event, Event]):
 
     def flush(self) -> None:
         """Emit what is held, now; a reader of state behind the window calls this first."""
-        self.release()
         held = self._held
         if held:
+            self.release()
             self._held = {}
             self._open_at = self.clock.now() + self._window_s
             for pieces in held.values():

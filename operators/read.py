@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 import orjson
 
@@ -17,10 +18,12 @@ __all__ = ["Read", "read"]
 
 _MAX_MISSES = 32
 _MAX_HELD_BYTES = 256 * 1024
-# Enough of the bytes before and after a piece to be rare elsewhere, and few enough to be found quickly.
+# Enough of the bytes before a piece to be rare elsewhere, and few enough to be found quickly.
 _KEY_LENGTH = 10
-_QUOTE_LENGTH = 4
 _MANY_BYTES = 4096
+# As numbers: looking for bytes in bytes costs an exception inside CPython, looking for one byte does not.
+_BACKSLASH = ord("\\")
+_CARRIAGE_RETURN = ord("\r")
 _PADDED = re.compile(rb"(.*\}) +(\}\n+)")
 
 
@@ -53,68 +56,65 @@ class Read(Stage[bytes | str, Event]):
 
     def start(self) -> None:
         self.reader.emit = self.emit
+        self.reader.start()
 
     def feed(self, item: bytes | str) -> None:
-        if not self._is_open or type(item) is not bytes or b"\r" in item:
+        if not self._is_open or type(item) is not bytes or _CARRIAGE_RETURN in item:
             self._close_short_way()
             self._frame.feed(item)
+            self.reader.settle()
             return
         rest = self._held + item if self._held else item
         self._held = b""
-        while rest:
-            rest = self._go_short_way(rest)
-            if rest:
+        rest = self._go_short_way(rest)
+        if rest:
+            while rest:
                 rest = self._go_plain_way(rest)
+                if rest:
+                    rest = self._go_short_way(rest)
+            self.reader.settle()
 
     def _go_short_way(self, chunk: bytes) -> bytes:
         """Read the records at the beginning of `chunk` that repeat the last one; gives back what is left."""
         if self._write is None:
             return chunk
-        pieces, position = self._repeated(chunk)
-        if position and not self._decode(pieces, self._write):
+        text, position = self._repeated(chunk)
+        if position and not self._decode(text, self._write):
             position = 0
+        if position == len(chunk):
+            return b""
         if chunk.find(self._frame.record_end, position) < 0:
             return self._hold(chunk[position:])
         return chunk[position:]
 
     def _repeated_exactly(self, chunk: bytes) -> tuple[bytes, int]:
-        """The pieces of the records at the beginning of `chunk` that repeat the last one, and where they end."""
-        if len(chunk) >= _MANY_BYTES:
-            pieces, position = self._repeated_throughout(chunk)
-            if position:
-                return pieces, position
-        before, after, quote = self._before, self._after, self._quote
-        before_length, after_length = len(before), len(after)
-        startswith, find = chunk.startswith, chunk.find
-        position = 0
-        found: list[bytes] = []
-        while startswith(before, position):
-            begin = position + before_length
-            end = find(quote, begin)
-            while end >= 0 and not startswith(after, end):
-                end = find(quote, end + 1)
-            if end < 0:
-                break
-            piece = chunk[begin:end]
-            if piece.endswith(b"\\") and _escapes_what_follows(piece):
-                break
-            found.append(piece)
-            position = end + after_length
-        return b"".join(found), position
+        """The text of the records at the beginning of `chunk` that repeat the last one, and where they end.
 
-    def _repeated_throughout(self, chunk: bytes) -> tuple[bytes, int]:
-        """The same in fewer steps, where all but the last record of a large chunk repeat; else nothing."""
-        parts = chunk.split(self._key)
-        if parts[0] != self._head:
+        The text is the pieces as one JSON string. What only looks like a repetition has a quote in its piece, and
+        is no JSON string.
+        """
+        key, after, between = self._key, self._after, self._between
+        parts = chunk.split(key)
+        if len(parts) == 1 or parts[0] != self._head:
             return b"", 0
         last = parts.pop()
-        between, length = self._between, len(self._between)
-        found = [part[:-length] for part in parts if part.endswith(between)]
-        if len(found) != len(parts) - 1:
+        length = len(between)
+        pieces = [part[:-length] for part in parts if part[-length:] == between]
+        if len(pieces) < len(parts) - 1:
+            pieces = [part[:-length] for part in takewhile(lambda part: part.endswith(between), parts[1:])]
+            position = len(pieces) * (length + len(key)) + sum(map(len, pieces))
+        else:
+            position = len(chunk) - len(last)
+            end = last.find(after)
+            if end >= 0:
+                pieces.append(last[:end])
+                position += end + len(after)
+            else:
+                position -= len(key) + len(self._head)
+        text = b'"%b"' % b"".join(pieces)
+        if _BACKSLASH in text and any(map(_escapes_what_follows, pieces)):
             return b"", 0
-        if b"\\" + self._after in chunk and any(map(_escapes_what_follows, found)):
-            return b"", 0
-        return b"".join(found), len(chunk) - len(last) - len(self._key) - len(self._head)
+        return text, position
 
     def _repeated_but_for_padding(self, chunk: bytes) -> tuple[bytes, int]:
         """The same, where the server puts any number of spaces before the last brace, against eavesdroppers."""
@@ -130,11 +130,11 @@ class Read(Stage[bytes | str, Event]):
             if end < 0 or stop < 0 or chunk[end + quote_length : stop].strip(b" "):
                 break
             piece = chunk[begin:end]
-            if piece.endswith(b"\\") and _escapes_what_follows(piece):
+            if _escapes_what_follows(piece):
                 break
             found.append(piece)
             position = stop + after_length
-        return b"".join(found), position
+        return b'"%b"' % b"".join(found), position
 
     def _hold(self, rest: bytes) -> bytes:
         """Keep the beginning of a record here, where the short way can find it, unless it is too long for that."""
@@ -144,12 +144,12 @@ class Read(Stage[bytes | str, Event]):
         self._held = rest
         return b""
 
-    def _decode(self, pieces: bytes, write: Callable[[str], object]) -> bool:
+    def _decode(self, text: bytes, write: Callable[[str], object]) -> bool:
         # An escaped surrogate may be half a character, with the other half in the next piece: not for this way.
-        if b"\\u" in pieces:
+        if _BACKSLASH in text and b"\\u" in text:
             return False
         try:
-            piece = orjson.loads(b'"%b"' % pieces)
+            piece = orjson.loads(text)
         except orjson.JSONDecodeError:
             return False
         self._misses = 0
@@ -200,7 +200,6 @@ class Read(Stage[bytes | str, Event]):
                 record = whole[: -len(record_end)].rpartition(record_end)[2] + record_end
                 self._before = record[: begin - len(payload) - len(record_end)]
                 self._after = record[end - len(payload) - len(record_end) :]
-                self._quote = self._after[:_QUOTE_LENGTH]
                 self._repeated = self._repeated_exactly
                 padded = _PADDED.fullmatch(self._after)
                 if padded:
@@ -219,9 +218,6 @@ class Read(Stage[bytes | str, Event]):
                 self._frame.feed(self._held)
                 self._held = b""
 
-    def settle(self) -> None:
-        self.reader.settle()
-
     def finish(self) -> None:
         self._close_short_way()
         self._frame.finish()
@@ -230,7 +226,7 @@ class Read(Stage[bytes | str, Event]):
 
 def _escapes_what_follows(piece: bytes) -> bool:
     """Whether the quote after `piece` is part of it."""
-    return (len(piece) - len(piece.rstrip(b"\\"))) % 2 == 1
+    return piece[-1:] == b"\\" and (len(piece) - len(piece.rstrip(b"\\"))) % 2 == 1
 
 
 def read(

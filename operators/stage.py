@@ -82,7 +82,7 @@ class Chain(Stage[In, Out]):
         for stage, following in pairwise(stages):
             stage.emit = following.feed
         self.feed = stages[0].feed  # type: ignore[method-assign]  # a call less per item
-        self._settlers = [s.settle for s in stages if type(s).settle is not Stage.settle]
+        self.settlers = [s.settle for s in stages if type(s).settle is not Stage.settle]
         self._finishers = [s.finish for s in stages if type(s).finish is not Stage.finish]
 
     def connect(
@@ -100,7 +100,7 @@ class Chain(Stage[In, Out]):
         return self
 
     def settle(self) -> None:
-        for settle in self._settlers:
+        for settle in self.settlers:
             settle()
 
     def finish(self) -> None:

@@ -106,8 +106,11 @@ class Round:
     def _open(self) -> None:
         """The window opens: read what waits, and show all of it at once."""
         self._cancel_timer = None
-        self.catch_up()
-        self._turn._gate.run(self._turn._coalesce.flush)
+        self._turn._gate.run(self._show_waiting)
+
+    def _show_waiting(self) -> None:
+        self._push_waiting()
+        self._turn._coalesce.flush()
 
     def catch_up(self) -> None:
         """Read what has arrived and waits, now."""
@@ -115,10 +118,15 @@ class Round:
             self._cancel_timer()
             self._cancel_timer = None
         if self._waiting:
-            chunk = b"".join(self._waiting)
-            self._waiting.clear()
+            self._turn._gate.run(self._push_waiting)
+
+    def _push_waiting(self) -> None:
+        waiting = self._waiting
+        if waiting:
+            chunk = b"".join(waiting)
+            waiting.clear()
             self._waiting_bytes = 0
-            self._turn._gate.run(self._push, chunk)
+            self._push(chunk)
 
     def _push(self, chunk: Chunk) -> None:
         if self._is_over:
@@ -126,9 +134,11 @@ class Round:
         try:
             if type(chunk) is dict or (type(chunk) is str and self._reads_text):
                 self._reader.feed(chunk)
+                self._reader.settle()
             else:
                 self._chain.feed(chunk)
-            self._chain.settle()
+            if self._chain.settlers:
+                self._chain.settle()
         except Exception as error:
             self._break(error)
 

@@ -99,7 +99,7 @@ class _Callback:
             self._is_live = not self._failures.add("call", error)
             return None
         if not self.is_async:
-            self._failures.reset()
+            self._failures.in_a_row = 0
         return returned
 
     async def guard(self, returned: Any) -> None:
@@ -108,4 +108,4 @@ class _Callback:
         except Exception as error:
             self._is_live = not self._failures.add("await", error)
         else:
-            self._failures.reset()
+            self._failures.in_a_row = 0

@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from penstock.sinks.failures import Failures
@@ -18,7 +18,7 @@ class Delivery:
 
     def __init__(self, sinks: Sequence[Sink], turn_id: str, *, max_items: int, max_chars: int) -> None:
         self._ends: list[_End] = []
-        self._routes: dict[type, tuple[Callable[[Any], None], ...]] = {}
+        self._routes: dict[type, tuple[_End, ...]] = {}
         for sink in sinks:
             if inspect.iscoroutinefunction(sink.on_next):
                 self._ends.append(_SlowEnd(sink, turn_id, Mailbox(max_items, max_chars)))
@@ -32,11 +32,11 @@ class Delivery:
     def push(self, item: Item | Summary) -> None:
         """Hand one item to every sink that accepts its class."""
         kind = type(item)
-        pushes = self._routes.get(kind)
-        if pushes is None:
-            pushes = self._routes[kind] = tuple(end.push for end in self._ends if end.wants(kind))
-        for push in pushes:
-            push(item)
+        ends = self._routes.get(kind)
+        if ends is None:
+            ends = self._routes[kind] = tuple([end for end in self._ends if end.wants(kind)])
+        for end in ends:
+            end.push(item)
 
     def detach(self, sink: Sink) -> None:
         """This sink hears no more; the others and the stream go on."""
@@ -95,7 +95,7 @@ class _End:
             if self._failures.add(f"on_next({type(item).__name__})", error):
                 self.detach()
         else:
-            self._failures.reset()
+            self._failures.in_a_row = 0
 
     def detach(self) -> None:
         if self._is_open:
@@ -148,7 +148,7 @@ class _SlowEnd(_End):
             if self._failures.add(f"on_next({type(item).__name__})", error):
                 self.detach()
         else:
-            self._failures.reset()
+            self._failures.in_a_row = 0
 
     def detach(self) -> None:
         while len(self.mailbox):

@@ -11,11 +11,12 @@ class Failures:
     def __init__(self, owner: str) -> None:
         self._owner = owner
         self._reported: set[tuple[str, str, int]] = set()
-        self._in_a_row = 0
+        self.in_a_row = 0
+        """Set to 0 by whoever sees that it works again."""
 
     def add(self, doing: str, error: BaseException) -> bool:
         """Note a failure; True where it was one too many."""
-        self._in_a_row += 1
+        self.in_a_row += 1
         place = _place(error)
         if place not in self._reported:
             self._reported.add(place)
@@ -25,11 +26,7 @@ class Failures:
             structlog.get_logger("penstock").error(
                 "sink_failed", sink=self._owner, doing=doing, error=str(error), exc_info=error
             )
-        return self._in_a_row >= MAX_FAILURES
-
-    def reset(self) -> None:
-        """It worked again."""
-        self._in_a_row = 0
+        return self.in_a_row >= MAX_FAILURES
 
 
 def _place(error: BaseException) -> tuple[str, str, int]:
