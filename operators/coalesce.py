@@ -23,26 +23,32 @@ class Coalesce(Stage[Event, Event]):
     nothing. Constant cost a delta.
     """
 
+    __slots__ = ("_cancel_timer", "_held", "_now", "_running", "_window_s", "open_at")
+
     def __init__(self, window_s: float) -> None:
         self._window_s = window_s
-        self._open_at = float("-inf")
+        self.open_at = float("-inf")
+        """When the window opens, by the clock: a delta that comes earlier is held."""
         self._held: dict[BlockKey, list[Any]] = {}
         self._running: set[str] = set()
         self._cancel_timer: Callable[[], object] | None = None
 
+    def start(self) -> None:
+        self._now = self.clock.now
+
     def feed(self, item: Event) -> None:
         kind = type(item)
         if kind is TextDelta or kind is ThinkingDelta or kind is ToolInputDelta or self._is_repeated(item):
-            now = self.clock.now()
-            if now < self._open_at:
+            now = self._now()
+            if now < self.open_at:
                 if not self._held:
-                    self._cancel_timer = self.clock.call_later(self._open_at - now, self.flush)
+                    self._cancel_timer = self.clock.call_later(self.open_at - now, self.flush)
                 self._hold(item)  # type: ignore[arg-type]
             elif self._held:  # the timer is late: whoever pushes has kept the event loop from ringing it
                 self._hold(item)  # type: ignore[arg-type]
                 self.flush()
             else:
-                self._open_at = now + self._window_s
+                self.open_at = now + self._window_s
                 self.emit(item)
         else:
             if self._held:
@@ -68,18 +74,13 @@ class Coalesce(Stage[Event, Event]):
         else:
             pieces.append(item)
 
-    @property
-    def closed_for_s(self) -> float:
-        """How long nothing can be shown yet; 0 or less, if the next delta would leave at once."""
-        return self._open_at - self.clock.now()
-
     def flush(self) -> None:
         """Emit what is held, now; a reader of state behind the window calls this first."""
         held = self._held
         if held:
             self.release()
             self._held = {}
-            self._open_at = self.clock.now() + self._window_s
+            self.open_at = self._now() + self._window_s
             for pieces in held.values():
                 self.emit(merge_deltas(pieces))
 

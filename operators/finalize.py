@@ -36,10 +36,12 @@ NOT_A_CALL = {"incomplete_tool_call", "malformed_tool_call"}
 class _Building:
     """A block while its deltas arrive."""
 
-    __slots__ = ("copy", "pieces", "start")
+    __slots__ = ("block_index", "copy", "parent_call_id", "pieces", "start")
 
     def __init__(self, start: BlockStart) -> None:
         self.start = start
+        self.block_index = start.block_index
+        self.parent_call_id = start.parent_call_id
         self.pieces: list[str] = []
         self.copy: BlockFinal | None = None
 
@@ -61,8 +63,12 @@ class Finalize(Stage[Event, Event]):
     become the error. Linear: a delta is one append, a block one join.
     """
 
+    __slots__ = ("_done", "_latest", "_open", "_torn", "_unparsed")
+
     def __init__(self) -> None:
         self._open: dict[Key, _Building] = {}
+        self._latest: _Building | None = None
+        """The block of the latest delta, as long as nothing else has come."""
         self._done: dict[Key, BlockFinal] = {}
         self._unparsed: dict[Key, _Building] = {}
         self._torn = False
@@ -70,13 +76,20 @@ class Finalize(Stage[Event, Event]):
     def feed(self, item: Event) -> None:
         kind = type(item)
         if kind is TextDelta or kind is ThinkingDelta:
-            building = self._open.get((item.parent_call_id, item.block_index))  # type: ignore[union-attr]
+            building = self._latest
+            if (
+                building is None
+                or building.block_index != item.block_index
+                or building.parent_call_id != item.parent_call_id
+            ):
+                building = self._latest = self._open.get((item.parent_call_id, item.block_index))
             if building is not None:
-                if item.replace:  # type: ignore[union-attr]
+                if item.replace:
                     building.pieces.clear()
-                building.pieces.append(item.text)  # type: ignore[union-attr]
+                building.pieces.append(item.text)
             self.emit(item)
         else:
+            self._latest = None
             handler = self._handlers.get(kind)
             if handler is None:
                 self.emit(item)

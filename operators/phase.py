@@ -12,11 +12,11 @@ from penstock.events import (
     ToolInvocation,
     TurnCompleted,
 )
-from penstock.growing import GrowingText
+from penstock.growing import GrowingText, TextView
 from penstock.operators.stage import Operator, Stage
 from penstock.updates import AssistantUpdate, Completed, FinalMessageStart, ThinkingUpdate, Update
 
-__all__ = ["phase"]
+__all__ = ["Phase", "phase"]
 
 
 class Phase(Stage[Event, Event | Update]):
@@ -33,12 +33,18 @@ class Phase(Stage[Event, Event | Update]):
     Constant cost an event: accumulated text is a view, joined only where it is read.
     """
 
+    __slots__ = ("_blocks", "_has_started", "_only", "_round_is_over", "_text", "final_message")
+
     def __init__(self) -> None:
+        self.final_message: str | None = None
+        """What the turn was completed with, once it is."""
         self._has_started = False
-        self._is_completed = False
         self._round_is_over = True
         self._text = GrowingText()
         self._blocks: dict[int, GrowingText] = {}
+        """The blocks of the round; of an only one, this is the round's text itself."""
+        self._only = -1
+        """The index of an only block of a round that is not over."""
 
     def feed(self, item: Event) -> None:
         self.emit(item)
@@ -53,11 +59,15 @@ class Phase(Stage[Event, Event | Update]):
     def _message_start(self, start: MessageStart) -> None:
         if not start.parent_call_id:
             self._blocks = {}
-            self._round_is_over = True
+            self._end_round()
 
     def _begin_round(self, event: BlockStart | ToolInvocation) -> None:
         if not event.parent_call_id:
-            self._round_is_over = True
+            self._end_round()
+
+    def _end_round(self) -> None:
+        self._round_is_over = True
+        self._only = -1
 
     def _block_start(self, start: BlockStart) -> None:
         if start.kind == "tool":
@@ -66,8 +76,12 @@ class Phase(Stage[Event, Event | Update]):
     def _text_delta(self, delta: TextDelta) -> None:
         if delta.parent_call_id:
             return
+        text = self._text
         if delta.replace:
             self._replace_block(delta.block_index, delta.text, delta.message_id)
+        elif delta.block_index == self._only:
+            text.append(delta.text)
+            self.emit(AssistantUpdate(TextView(text, text.length), delta.text, False, delta.message_id))
         else:
             self._append(delta.block_index, delta.text, delta.message_id)
 
@@ -77,9 +91,7 @@ class Phase(Stage[Event, Event | Update]):
         built = self._blocks.get(final.block_index)
         if built is None:
             self._append(final.block_index, final.text, final.message_id)
-        elif built.adopt(final.text):
-            self._text.adopt(final.text)  # where the round has said no more than this
-        else:
+        elif not built.adopt(final.text):
             self._replace_block(final.block_index, final.text, final.message_id)
 
     def _append(self, block_index: int, piece: str, message_id: str) -> None:
@@ -87,19 +99,27 @@ class Phase(Stage[Event, Event | Update]):
         if is_new:
             self._round_is_over = False
             self._text = GrowingText()
-            self._blocks = {}
-        block = self._blocks.get(block_index)
-        if block is None:
-            block = self._blocks[block_index] = GrowingText()
-        block.append(piece)
+            self._blocks = {block_index: self._text}
+            self._only = block_index
+        elif block_index not in self._blocks:
+            for only, block in self._blocks.items():
+                if block is self._text:
+                    self._blocks[only] = GrowingText(str(block))
+            self._blocks[block_index] = GrowingText()
+            self._only = -1
+        block = self._blocks[block_index]
+        if block is not self._text:
+            block.append(piece)
         self._text.append(piece)
         self._show(piece, is_new, message_id)
 
     def _replace_block(self, block_index: int, text: str, message_id: str) -> None:
+        self._only = -1
         self._blocks[block_index] = GrowingText(text)
-        self._text = GrowingText()
-        for block in self._blocks.values():
-            self._text.append(str(block))
+        if len(self._blocks) == 1:
+            self._text = self._blocks[block_index]
+        else:
+            self._text = GrowingText("".join([str(block) for block in self._blocks.values()]))
         self._show(str(self._text), True, message_id)
 
     def _show(self, piece: str, is_new: bool, message_id: str) -> None:
@@ -109,10 +129,9 @@ class Phase(Stage[Event, Event | Update]):
         self.emit(AssistantUpdate(self._text.view(), piece, is_new, message_id))
 
     def _turn_completed(self, event: TurnCompleted) -> None:
-        if not self._is_completed:
-            self._is_completed = True
-            message = str(self._text) if event.final_message is None else event.final_message
-            self.emit(Completed(message, event.stop_reason, event.turn_id))
+        if self.final_message is None:
+            self.final_message = str(self._text) if event.final_message is None else event.final_message
+            self.emit(Completed(self.final_message, event.stop_reason, event.turn_id))
 
     def finish(self) -> None:
         self._turn_completed(TurnCompleted())

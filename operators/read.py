@@ -39,6 +39,11 @@ class Read(Stage[bytes | str, Event]):
     and no more of it than `_MAX_HELD_BYTES` outside the framing.
     """
 
+    __slots__ = (
+        "_after", "_before", "_between", "_frame", "_head", "_held", "_is_between_records", "_is_open", "_key",
+        "_misses", "_payload", "_quote", "_repeated", "_write", "reader",
+    )  # fmt: skip
+
     def __init__(self, reader: Reader, max_payload_bytes: int, merges: bool = True) -> None:
         self.reader = reader
         self._frame = Frame(max_payload_bytes)

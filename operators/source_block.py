@@ -1,6 +1,5 @@
 """One text block of the backend, and the blocks that it turns out to be."""
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -135,7 +134,7 @@ class SourceBlock:
         self._cursor = Cursor()
         self._segments: list[_Segment] = []
         self._current: _Segment | None = None
-        self._known: deque[_Segment] = deque()
+        self._known: list[_Segment] = []
         self._collected: list[str] | None = None
         self._replaces = False
         self._final: Text | None = None
@@ -321,14 +320,14 @@ class SourceBlock:
     # ── the same text again ──────────────────────────────────────────────────────────────────────────────
 
     def _replay(self) -> None:
-        self._known = deque(self._segments)
+        self._known = self._segments[::-1]
         self._current = self._collected = None
         self._replaces = False
 
     def _find_known(self, kind: BlockKind) -> _Segment | None:
         known = self._known
         while known:
-            segment = known.popleft()
+            segment = known.pop()
             # Argument deltas cannot be taken back, so a call under way cannot go on with others.
             if segment.kind == kind and not (kind == "tool" and segment.is_open and self._final is None):
                 return segment
@@ -337,7 +336,7 @@ class SourceBlock:
 
     def _forget_known(self) -> None:
         while self._known:
-            self._forget(self._known.popleft())
+            self._forget(self._known.pop())
 
     def _forget(self, segment: _Segment) -> None:
         """The block is not in the text any more: what it said is taken back. A call that was made stays made."""

@@ -40,6 +40,8 @@ class SplitBlocks(Stage[Event, Event]):
     its block or message, before a fatal error, and at the end of the input.
     """
 
+    __slots__ = ("_block", "_call_ids", "_messages", "_nowhere", "_read")
+
     def __init__(self, read: BlockReader, call_ids: Iterator[str] | None = None) -> None:
         self._read = read
         self._messages: dict[tuple[str, str], SplitMessage] = {}

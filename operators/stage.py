@@ -55,6 +55,8 @@ Given = TypeVar("Given", covariant=True)
 class Stage(Generic[In, Out]):
     """A state machine between an input and an output; see the module's docstring."""
 
+    __slots__ = ("clock", "emit")
+
     emit: Callable[[Out], object]
     clock: Clock
 
@@ -77,11 +79,13 @@ class Stage(Generic[In, Out]):
 class Chain(Stage[In, Out]):
     """Neighbouring stages joined by plain calls; itself a stage."""
 
+    __slots__ = ("_finishers", "feed", "settlers", "stages")
+
     def __init__(self, stages: Sequence[Stage[Any, Any]]) -> None:
         self.stages = stages
         for stage, following in pairwise(stages):
             stage.emit = following.feed
-        self.feed = stages[0].feed  # type: ignore[method-assign]  # a call less per item
+        self.feed: Callable[[In], None] = stages[0].feed  # type: ignore[method-assign]  # a call less per item
         self.settlers = [s.settle for s in stages if type(s).settle is not Stage.settle]
         self._finishers = [s.finish for s in stages if type(s).finish is not Stage.finish]
 

@@ -14,12 +14,14 @@ class TrackMessages(Stage[Event | Update, Event | Update]):
     Nothing is held. The cost of an update does not depend on how many messages there are.
     """
 
+    __slots__ = ("_notifies", "_state")
+
     def __init__(self, state: MessageState, notifies: bool) -> None:
         self._state = state
         self._notifies = notifies
 
     def feed(self, item: Event | Update) -> None:
-        has_changed = self._state.apply(item)
+        has_changed = type(item) in MessageState.takes and self._state.apply(item)
         self.emit(item)
         if has_changed and self._notifies:
             self.emit(MessagesChanged(self._state.messages))

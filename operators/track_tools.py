@@ -91,6 +91,8 @@ class TrackTools(Stage[Event, "Event | ToolBlockUpdate"]):
     Linear: a piece costs its own length. The timer runs only while a tool does.
     """
 
+    __slots__ = ("_blocks", "_calls", "_cancel_timer", "_compact", "_ended", "_heartbeat_s")
+
     def __init__(self, compact: CompactLine, heartbeat_s: float) -> None:
         self._compact = compact
         self._heartbeat_s = heartbeat_s

@@ -1,25 +1,25 @@
 """Text that grows at its end, and views of it that never change and cost nothing until they are read."""
 
+from msgspec import Struct
+
 __all__ = ["GrowingText", "TextView"]
 
 
 class GrowingText:
-    """An append-only text, kept in pieces.
+    """An append-only text: what somebody has read is one string, what came since is in pieces.
 
     `view()` is constant in time and memory however long the text is; a view joins its pieces when it is first
     read, and what one view has joined the later ones do not join again. So a consumer that reads only the
     newest chunk pays nothing for the accumulated text, and one that reads it pays one copy, not one per piece.
+    Nothing is kept twice: a piece that is joined is gone.
     """
 
-    __slots__ = ("_joined", "_joined_count", "_pieces", "length")
+    __slots__ = ("_joined", "_pieces", "length")
 
     def __init__(self, text: str = "") -> None:
+        self._joined = text
         self._pieces: list[str] = []
-        self._joined = ""
-        self._joined_count = 0
-        self.length = 0
-        if text:
-            self.append(text)
+        self.length = len(text)
 
     def append(self, piece: str) -> None:
         self._pieces.append(piece)
@@ -27,52 +27,66 @@ class GrowingText:
 
     def view(self) -> "TextView":
         """The text as it is now, for good."""
-        return TextView(self, len(self._pieces), self.length)
+        return TextView(self, self.length)
 
     def adopt(self, text: str) -> bool:
-        """Whether `text` is what has grown here; if so, later readers share it, and nobody joins the pieces."""
-        if len(text) != self.length:
+        """Whether `text` is what has grown here; if so, it is kept in place of the pieces, and shared."""
+        if len(text) != self.length or not text.startswith(self._joined):
             return False
-        at = 0
+        at = len(self._joined)
         for piece in self._pieces:
             if not text.startswith(piece, at):
                 return False
             at += len(piece)
         self._joined = text
-        self._joined_count = len(self._pieces)
+        self._pieces.clear()
         return True
 
-    def _text_of(self, count: int) -> str:
-        if count < self._joined_count:
-            return "".join(self._pieces[:count])
+    def between(self, begin: int, end: int) -> str:
+        """The text from one length to a later one, at the cost of what has come since the first."""
+        found = []
+        at = self.length
+        for piece in reversed(self._pieces):
+            if at <= begin:
+                break
+            found.append(piece)
+            at -= len(piece)
+        if at > begin:
+            found.append(self._joined[begin:])
+            at = begin
+        text = "".join(reversed(found))
+        return text[begin - at : end - at]
+
+    def up_to(self, length: int) -> str:
+        """The text as it was when it had this length."""
         text = self._joined
-        if count > self._joined_count:
-            more = "".join(self._pieces[self._joined_count : count])
+        if length > len(text):
+            count, at = len(self._pieces), self.length
+            while at - len(self._pieces[count - 1]) >= length:
+                count -= 1
+                at -= len(self._pieces[count])
+            more = "".join(self._pieces[:count])
+            del self._pieces[:count]
             self._joined = ""  # a string that nobody else holds grows in its place instead of being copied
             text += more
             self._joined = text
-            self._joined_count = count
-        return text
+        return text if len(text) == length else text[:length]
 
     def __str__(self) -> str:
-        return self._text_of(len(self._pieces))
+        return self.up_to(self.length)
 
 
-class TextView:
+class TextView(Struct, gc=False, eq=False):
     """A text as it was at one moment; `str()` of it is the text."""
 
-    __slots__ = ("_count", "_growing", "_text", "length")
-
-    def __init__(self, growing: GrowingText, count: int, length: int) -> None:
-        self._growing: GrowingText | None = growing
-        self._count = count
-        self._text = ""
-        self.length = length
+    _growing: GrowingText | None
+    length: int
+    _text: str = ""
 
     @classmethod
     def of(cls, text: str) -> "TextView":
         """A view of a text that is whole already."""
-        return GrowingText(text).view()
+        return TextView(None, len(text), text)
 
     def after(self, earlier: "TextView") -> str | None:
         """What has been appended since `earlier`; None where this is not the earlier text, grown on.
@@ -80,14 +94,14 @@ class TextView:
         Costs what is new, as long as nobody has read either of the two whole.
         """
         growing = self._growing
-        if growing is not None and growing is earlier._growing and earlier._count <= self._count:
-            return "".join(growing._pieces[earlier._count : self._count])
+        if growing is not None and growing is earlier._growing and earlier.length <= self.length:
+            return growing.between(earlier.length, self.length)
         text = str(self)
         return text[earlier.length :] if text.startswith(str(earlier)) else None
 
     def __str__(self) -> str:
         if self._growing is not None:
-            self._text = self._growing._text_of(self._count)
+            self._text = self._growing.up_to(self.length)
             self._growing = None
         return self._text
 

@@ -119,9 +119,18 @@ class MessageState:
     comes: where nobody asks for snapshots, a delta costs one append.
     """
 
+    __slots__ = ("_calls", "_grown", "_latest", "_latest_block", "_latest_parent", "_messages", "_places")
+
+    takes: ClassVar[frozenset[type]]
+    """The classes of items that change messages."""
+
     def __init__(self) -> None:
         self._messages: Messages = Vector()
         self._grown: dict[tuple[str, int], GrowingText] = {}
+        # Where the latest text went, as long as nobody has looked and no other kind of event has come.
+        self._latest: GrowingText | None = None
+        self._latest_block = -1
+        self._latest_parent = ""
         self._places: dict[str, _Place] = {}
         self._calls: dict[str, tuple[int, int]] = {}
 
@@ -129,7 +138,16 @@ class MessageState:
         """Take one event or tool update in; True where it changed the messages."""
         kind = type(item)
         if kind is TextDelta or kind is ThinkingDelta:
-            return self._grow(item, item.text, item.replace)  # type: ignore[union-attr]
+            latest = self._latest
+            if (
+                latest is None
+                or item.block_index != self._latest_block  # type: ignore[union-attr]
+                or item.parent_call_id != self._latest_parent  # type: ignore[union-attr]
+                or item.replace  # type: ignore[union-attr]
+            ):
+                return self._grow(item, item.text, item.replace)  # type: ignore[union-attr]
+            latest.append(item.text)  # type: ignore[union-attr]
+            return True
         if kind is ToolInputDelta:
             return self._grow(item, item.json, replaces=False)  # type: ignore[union-attr]
         handler = self._handlers.get(kind)
@@ -143,6 +161,7 @@ class MessageState:
     def messages(self) -> Messages:
         """The conversation as it is now."""
         if self._grown:
+            self._latest = None
             grown, self._grown = self._grown, {}
             for (parent_call_id, block_index), growing in grown.items():
                 self._show(self._places[parent_call_id], block_index, growing)
@@ -246,6 +265,9 @@ class MessageState:
                 growing = place.growing[event.block_index] = GrowingText()
             self._grown[key] = growing
         growing.append(piece)
+        self._latest = growing
+        self._latest_block = event.block_index
+        self._latest_parent = event.parent_call_id
         return True
 
     def _entry_of(self, event: Any) -> Entry | None:
@@ -302,6 +324,9 @@ class MessageState:
         TurnCompleted: _turn_completed,
         ToolBlockUpdate: _tool_block,
     }
+
+
+MessageState.takes = frozenset({TextDelta, ThinkingDelta, ToolInputDelta, *MessageState._handlers})
 
 
 def _entry(start: BlockStart, view: TextView, is_streaming: bool) -> Entry:

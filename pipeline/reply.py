@@ -79,6 +79,8 @@ def _argument_text(call: ToolInvocation) -> str:
 class CollectReply(Stage[Event, Event]):
     """The last stage of a round: gathers its reply, and marks its messages with turn and round."""
 
+    __slots__ = ("_calls", "_is_new_message", "_round", "_texts", "_thinking", "_turn_id", "on_stall", "reply")
+
     def __init__(self, turn_id: str, round_number: int) -> None:
         self.reply = Reply()
         self.on_stall: Callable[[], object] = lambda: None

@@ -24,8 +24,16 @@ _MAX_WAITING_BYTES = 64 * 1024
 class Round:
     """One model call of a turn, pushed by hand: `feed` chunks, then `finish`. `Turn.round` does it for a source."""
 
+    __slots__ = (
+        "_cancel_timer", "_chain", "_coalesce", "_collect", "_count", "_gate", "_is_broken", "_is_interrupted",
+        "_is_over", "_may_join_chunks", "_reader", "_reads_text", "_task", "_turn", "_waiting", "_waiting_bytes",
+        "_when_open", "chunks", "is_stopped", "number",
+    )  # fmt: skip
+
     def __init__(self, turn: "Turn", backend: str | None, number: int) -> None:
         self._turn = turn
+        self._gate = turn._gate
+        self._coalesce = turn._coalesce
         self._collect = CollectReply(turn.turn_id, number)
         stages = [make() for make in turn.pipeline.reading(backend, turn.message_ids, turn.call_ids).make]
         self._chain: Chain[Any, Any] = Chain([*stages, self._collect])
@@ -46,8 +54,7 @@ class Round:
         self.is_stopped = False
         self.number = number
         self.chunks = 0
-        if turn._figures is not None:
-            self.feed = turn._figures.open_round(number, self.feed)  # type: ignore[method-assign,assignment]
+        self._count = None if turn._figures is None else turn._figures.open_round(number)
 
     @property
     def backend(self) -> str:
@@ -86,6 +93,8 @@ class Round:
         there are many of them, and are read in one go. Called from the turn's own thread.
         """
         self.chunks += 1
+        if self._count is not None:
+            self._count(chunk)
         waiting = self._waiting
         if type(chunk) is bytes and self._may_join_chunks and (waiting or self._may_wait()):
             waiting.append(chunk)
@@ -94,23 +103,25 @@ class Round:
                 self.catch_up()
         else:
             self.catch_up()
-            self._turn._gate.run(self._push, chunk)
+            self._gate.run(self._push, chunk)
 
     def _may_wait(self) -> bool:
         """Whether the window is closed; if so, what waits will be read when it opens."""
-        closed_for_s = self._turn._coalesce.closed_for_s
-        if closed_for_s > 0:
-            self._cancel_timer = self._turn.clock.call_later(closed_for_s, self._when_open)
-        return closed_for_s > 0
+        clock = self._turn.clock
+        closed_for_s = self._coalesce.open_at - clock.now()
+        if closed_for_s <= 0:
+            return False
+        self._cancel_timer = clock.call_later(closed_for_s, self._when_open)
+        return True
 
     def _open(self) -> None:
         """The window opens: read what waits, and show all of it at once."""
         self._cancel_timer = None
-        self._turn._gate.run(self._show_waiting)
+        self._gate.run(self._show_waiting)
 
     def _show_waiting(self) -> None:
         self._push_waiting()
-        self._turn._coalesce.flush()
+        self._coalesce.flush()
 
     def catch_up(self) -> None:
         """Read what has arrived and waits, now."""
@@ -118,7 +129,7 @@ class Round:
             self._cancel_timer()
             self._cancel_timer = None
         if self._waiting:
-            self._turn._gate.run(self._push_waiting)
+            self._gate.run(self._push_waiting)
 
     def _push_waiting(self) -> None:
         waiting = self._waiting
@@ -169,12 +180,12 @@ class Round:
     def fail(self, error: StreamError) -> None:
         """The source broke: say so in its place, after everything that arrived."""
         self.catch_up()
-        self._turn._gate.run(self._end, error)
+        self._gate.run(self._end, error)
 
     def finish(self) -> Reply:
         """The input is over: everything held is delivered, everything open is closed."""
         self.catch_up()
-        self._turn._gate.run(self._end, None)
+        self._gate.run(self._end, None)
         return self._collect.reply
 
     def _end(self, error: StreamError | None) -> None:

@@ -163,16 +163,11 @@ class Figures:
         self._latest: Measure | None = None
         self._rounds: list[RoundSummary] = []
 
-    def open_round(self, number: int, feed: Callable[[Any], None]) -> Callable[[Any], None]:
-        """A round begins; gives back a `feed` that counts."""
+    def open_round(self, number: int) -> Callable[[Any], None]:
+        """A round begins; gives back what is to be told each of its chunks."""
         measure = self._measures[number] = self._latest = Measure(self._now())
-        now, count = self._now, measure.chunk
-
-        def counting(chunk: Any) -> None:
-            count(chunk, now())
-            feed(chunk)
-
-        return counting
+        now = self._now
+        return lambda chunk: measure.chunk(chunk, now())
 
     def item(self, item: Any) -> None:
         """An item goes to the sinks."""

@@ -13,6 +13,7 @@ from penstock.messages import Messages, MessageState
 from penstock.operators.clock import Clock, loop_clock
 from penstock.operators.coalesce import Coalesce
 from penstock.operators.gate import Gate
+from penstock.operators.phase import Phase
 from penstock.operators.stage import Chain
 from penstock.reply import Reply, TurnResult, total_usage
 from penstock.round import Round
@@ -22,7 +23,7 @@ from penstock.sinks.sink import Item, Sink
 from penstock.sources.chunks import Source
 from penstock.summary import Figures, TurnSummary
 from penstock.tool_block import ToolBlock
-from penstock.updates import Completed, MessagesChanged
+from penstock.updates import MessagesChanged
 
 if TYPE_CHECKING:
     from penstock.pipeline import Pipeline
@@ -51,13 +52,13 @@ class Turn:
         self._clock = clock
         self._gate = Gate()
         self._state = MessageState()
+        self._phase: Phase | None = None
         self._open_rounds: list[Round] = []
         self._rounds = 0
         self._chunks = 0
         self._usage: list[Usage] = []
         self._error: StreamError | None = None
         self._message: str | None = None
-        self._final_message: str | None = None
         self._stop_reason = ""
         self._is_open = False
         self._is_ended = False
@@ -70,8 +71,10 @@ class Turn:
         )
         self._figures = Figures(self.turn_id, self.clock.now) if self._delivery.wants(TurnSummary) else None
         showing = self.pipeline.showing(self._state, notifies=self._delivery.wants(MessagesChanged))
-        self._events: Chain[Event, Item] = showing.chain().connect(self._deliver, self.clock, self._alarm)
+        deliver = self._delivery.push if self._figures is None else self._count_and_deliver
+        self._events: Chain[Event, Item] = showing.chain().connect(deliver, self.clock, self._alarm)
         self._coalesce = next(stage for stage in self._events.stages if isinstance(stage, Coalesce))
+        self._phase = next(stage for stage in self._events.stages if isinstance(stage, Phase))
         self._is_open = True
         return self
 
@@ -154,8 +157,8 @@ class Turn:
     @property
     def final_message(self) -> str:
         """The final message once the turn is over; until then, the text of the last message that has some."""
-        if self._final_message is not None:
-            return self._final_message
+        if self._phase is not None and self._phase.final_message is not None:
+            return self._phase.final_message
         texts = (message.text for message in reversed(self.messages) if not message.parent_call_id)
         return next((text for text in texts if text), "")
 
@@ -192,9 +195,7 @@ class Turn:
         if not self._is_ended:
             self._events.feed(event)
 
-    def _deliver(self, item: Item) -> None:
-        if type(item) is Completed:
-            self._final_message = item.message
+    def _count_and_deliver(self, item: Item) -> None:
         if self._figures is not None:
             self._figures.item(item)
         self._delivery.push(item)

@@ -16,6 +16,8 @@ __all__ = ["Delivery"]
 class Delivery:
     """One turn's way to its sinks: opens them, routes items by class, closes them once."""
 
+    __slots__ = ("_ends", "_routes")
+
     def __init__(self, sinks: Sequence[Sink], turn_id: str, *, max_items: int, max_chars: int) -> None:
         self._ends: list[_End] = []
         self._routes: dict[type, tuple[_End, ...]] = {}
@@ -69,6 +71,8 @@ class Delivery:
 class _End:
     """A sink that is called directly."""
 
+    __slots__ = ("_closing", "_failures", "_is_open", "_target", "accepts", "sink")
+
     def __init__(self, sink: Sink, turn_id: str) -> None:
         self.sink = sink
         self.accepts = sink.accepts
@@ -119,6 +123,8 @@ class _End:
 
 class _SlowEnd(_End):
     """A sink that reads from its mailbox, in one task a turn."""
+
+    __slots__ = ("_arrived", "_task", "mailbox")
 
     def __init__(self, sink: Sink, turn_id: str, mailbox: Mailbox) -> None:
         super().__init__(sink, turn_id)

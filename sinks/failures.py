@@ -8,6 +8,8 @@ __all__ = ["Failures"]
 class Failures:
     """The failures of one sink or callback. The first from each place is logged; too many in a row end it."""
 
+    __slots__ = ("_owner", "_reported", "in_a_row")
+
     def __init__(self, owner: str) -> None:
         self._owner = owner
         self._reported: set[tuple[str, str, int]] = set()

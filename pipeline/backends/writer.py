@@ -99,6 +99,11 @@ class MessageWriter:
     The rest are made further down, by `finalize`.
     """
 
+    __slots__ = (
+        "_count", "_held", "_held_block", "_holds", "_is_cut", "_message_ids", "blocks", "emit", "is_open",
+        "may_get_halves", "message_id", "parent_call_id", "running",
+    )  # fmt: skip
+
     def __init__(
         self, emit: Callable[[Event], object], message_ids: Iterator[str], parent_call_id: str = ""
     ) -> None:
@@ -329,23 +334,7 @@ class MessageWriter:
 
     def sender(self, block: Block) -> Callable[[str], object]:
         """What adds pieces to an open block and emits them at once; good until anything else is written."""
-
-        def send(piece: str) -> None:
-            if self._held_block is not None or self.may_get_halves:
-                self.write(block, piece)
-                self.settle()
-            elif piece:
-                if kept is not None:
-                    kept.append(piece)
-                emit(kind(piece, *place))
-
-        kept = block.kept
-        emit = self.emit
-        kind: Any = {"text": TextDelta, "thinking": ThinkingDelta, "tool": ToolInputDelta}[block.kind]
-        place: tuple[int | str, ...] = (block.index, self.message_id, self.parent_call_id)
-        if block.kind == "tool":
-            place = (block.index, block.call_id, self.message_id, self.parent_call_id)
-        return send
+        return _Sender(self, block).send
 
     def settle(self) -> None:
         """Emit the held deltas of one block as one."""
@@ -374,3 +363,33 @@ class MessageWriter:
         piece = block.half + piece
         block.half = piece[-1] if "\ud800" <= piece[-1] <= "\udbff" else ""
         return mended(piece[:-1] if block.half else piece)
+
+
+class _Sender:
+    """Writes pieces to one block; it has all it needs in one place, for that is what a long answer goes through."""
+
+    __slots__ = ("_block", "_call_id", "_delta", "_emit", "_index", "_kept", "_message_id", "_parent", "_writer")
+
+    def __init__(self, writer: MessageWriter, block: Block) -> None:
+        self._writer = writer
+        self._block = block
+        self._emit = writer.emit
+        self._kept = block.kept
+        self._delta = {"text": TextDelta, "thinking": ThinkingDelta, "tool": None}[block.kind]
+        self._index = block.index
+        self._call_id = block.call_id
+        self._message_id = writer.message_id
+        self._parent = writer.parent_call_id
+
+    def send(self, piece: str) -> None:
+        writer, delta = self._writer, self._delta
+        if writer._held_block is not None or writer.may_get_halves:
+            writer.write(self._block, piece)
+            writer.settle()
+        elif piece:
+            if self._kept is not None:
+                self._kept.append(piece)
+            if delta is not None:
+                self._emit(delta(piece, self._index, self._message_id, self._parent))
+            else:
+                self._emit(ToolInputDelta(piece, self._index, self._call_id, self._message_id, self._parent))
