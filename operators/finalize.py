@@ -76,18 +76,19 @@ class Finalize(Stage[Event, Event]):
     def feed(self, item: Event) -> None:
         kind = type(item)
         if kind is TextDelta or kind is ThinkingDelta:
+            delta: TextDelta | ThinkingDelta = item  # type: ignore[assignment]
             building = self._latest
             if (
                 building is None
-                or building.block_index != item.block_index
-                or building.parent_call_id != item.parent_call_id
+                or building.block_index != delta.block_index
+                or building.parent_call_id != delta.parent_call_id
             ):
-                building = self._latest = self._open.get((item.parent_call_id, item.block_index))
+                building = self._latest = self._open.get((delta.parent_call_id, delta.block_index))
             if building is not None:
-                if item.replace:
+                if delta.replace:
                     building.pieces.clear()
-                building.pieces.append(item.text)
-            self.emit(item)
+                building.pieces.append(delta.text)
+            self.emit(delta)
         else:
             self._latest = None
             handler = self._handlers.get(kind)

@@ -138,15 +138,16 @@ class MessageState:
         """Take one event or tool update in; True where it changed the messages."""
         kind = type(item)
         if kind is TextDelta or kind is ThinkingDelta:
+            delta: TextDelta | ThinkingDelta = item  # type: ignore[assignment]
             latest = self._latest
             if (
                 latest is None
-                or item.block_index != self._latest_block  # type: ignore[union-attr]
-                or item.parent_call_id != self._latest_parent  # type: ignore[union-attr]
-                or item.replace  # type: ignore[union-attr]
+                or delta.block_index != self._latest_block
+                or delta.parent_call_id != self._latest_parent
+                or delta.replace
             ):
-                return self._grow(item, item.text, item.replace)  # type: ignore[union-attr]
-            latest.append(item.text)  # type: ignore[union-attr]
+                return self._grow(delta, delta.text, delta.replace)
+            latest.append(delta.text)
             return True
         if kind is ToolInputDelta:
             return self._grow(item, item.json, replaces=False)  # type: ignore[union-attr]

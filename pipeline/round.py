@@ -25,14 +25,15 @@ class Round:
     """One model call of a turn, pushed by hand: `feed` chunks, then `finish`. `Turn.round` does it for a source."""
 
     __slots__ = (
-        "_cancel_timer", "_chain", "_coalesce", "_collect", "_count", "_gate", "_is_broken", "_is_interrupted",
-        "_is_over", "_may_join_chunks", "_reader", "_reads_text", "_task", "_turn", "_waiting", "_waiting_bytes",
-        "_when_open", "chunks", "is_stopped", "number",
+        "_cancel_timer", "_chain", "_clock", "_coalesce", "_collect", "_count", "_gate", "_is_broken",
+        "_is_interrupted", "_is_over", "_may_join_chunks", "_reader", "_reads_text", "_task", "_turn", "_waiting",
+        "_waiting_bytes", "_when_open", "chunks", "is_stopped", "number",
     )  # fmt: skip
 
     def __init__(self, turn: "Turn", backend: str | None, number: int) -> None:
         self._turn = turn
         self._gate = turn._gate
+        self._clock = turn.clock
         self._coalesce = turn._coalesce
         self._collect = CollectReply(turn.turn_id, number)
         stages = [make() for make in turn.pipeline.reading(backend, turn.message_ids, turn.call_ids).make]
@@ -107,11 +108,10 @@ class Round:
 
     def _may_wait(self) -> bool:
         """Whether the window is closed; if so, what waits will be read when it opens."""
-        clock = self._turn.clock
-        closed_for_s = self._coalesce.open_at - clock.now()
+        closed_for_s = self._coalesce.open_at - self._clock.now()
         if closed_for_s <= 0:
             return False
-        self._cancel_timer = clock.call_later(closed_for_s, self._when_open)
+        self._cancel_timer = self._clock.call_later(closed_for_s, self._when_open)
         return True
 
     def _open(self) -> None:

@@ -90,7 +90,7 @@ class _End:
         """Whether the sink accepts items of this class; a summary is only for those that name it."""
         return kind not in SUMMARIES if self.accepts is None else kind in self.accepts
 
-    def push(self, item: Item) -> None:
+    def push(self, item: Any) -> None:
         if not self._is_open:
             return
         try:
@@ -132,7 +132,7 @@ class _SlowEnd(_End):
         self._arrived = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._read(), name=f"sink {type(sink).__name__}")
 
-    def push(self, item: Item) -> None:
+    def push(self, item: Any) -> None:
         if self._is_open:
             is_over = self.mailbox.put(item)
             self._arrived.set()
