@@ -18,6 +18,7 @@ from penstock.events import (
     ToolInputDelta,
     ToolInvocation,
 )
+from penstock.long_json import parse_json
 from penstock.operators.stage import Operator, Stage
 
 __all__ = ["finalize"]
@@ -132,14 +133,18 @@ class Finalize(Stage[Event, Event]):
 
     def _invoke(self, key: Key, building: _Building) -> None:
         arguments = "".join(building.pieces)
-        if arguments.strip():
+        building.pieces.clear()  # they are as long as the arguments, and what is parsed will be so, too
+        if arguments and not arguments.isspace():
             try:
-                self._settle_on(key, _invocation(building.start, orjson.loads(arguments)))
-                return
+                parsed = parse_json(arguments)
             except orjson.JSONDecodeError:
                 pass
+            else:
+                del arguments
+                self._settle_on(key, _invocation(building.start, parsed))
+                return
         # No arguments at all mean none were needed, unless the stream broke before they came.
-        building.pieces[:] = [arguments]
+        building.pieces.append(arguments)
         self._unparsed[key] = building
 
     def _message_stop(self, stop: MessageStop) -> None:

@@ -18,6 +18,7 @@ from penstock.events import (
     TurnCompleted,
 )
 from penstock.growing import GrowingText
+from penstock.long_json import parse_json
 from penstock.one_line import one_line
 from penstock.operators.stage import Operator, Stage
 from penstock.tool_results import images_in, json_of, short_result, text_of
@@ -62,7 +63,7 @@ class _Call:
 
     def has_arguments(self, final: ToolInvocation) -> bool:
         """Whether the argument text says what the final says."""
-        if self.parameters.is_complete and self.parameters.value() == final.input:
+        if self.parameters.equals(final.input):
             return True
         text = str(self.accumulated)
         return text == final.input if isinstance(final.input, str) else _loads(text) == final.input
@@ -70,7 +71,7 @@ class _Call:
 
 def _loads(text: str) -> Any:
     try:
-        return orjson.loads(text)
+        return parse_json(text)
     except orjson.JSONDecodeError:
         return None
 

@@ -26,6 +26,11 @@ class LiveText:
         self._counted = 0
         self._newlines = 0
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether there is more than is kept: never here, but see `Excerpt`."""
+        return False
+
     def grow(self, piece: str) -> None:
         """Add to the text and tell those who follow it."""
         self.pieces.append(piece)
@@ -41,6 +46,16 @@ class LiveText:
             self._newlines += pieces[self._counted].count("\n")
             self._counted += 1
         return self._newlines + (self.chars > 0 and not pieces[-1].endswith("\n"))
+
+    def finish(self) -> "str | LiveText":
+        """The text is whole; gives what stands for it from now on: a string, or this where it has not kept all."""
+        self.is_complete = True
+        if self.is_cut:
+            return self
+        whole = str(self)
+        self._newlines, self._counted = whole.count("\n"), 1
+        self.pieces = [whole]  # not kept twice, but for those who still hold the pieces
+        return whole
 
     def head(self, limit: int = 200) -> str:
         """The first `limit` characters."""

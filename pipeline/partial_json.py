@@ -20,7 +20,7 @@ good (`"\\udc`), is an `error` here, beside the same value.
 """
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from penstock._json_tokens import (
     LITERALS,
@@ -59,6 +59,9 @@ class PartialJson:
     nesting depth. `value` copies what is still open (the members of open objects and arrays, the text of an
     open string) and shares the rest. `live`, `follow` and their counters copy nothing.
     """
+
+    _new_text: ClassVar[type[LiveText]] = LiveText
+    """What a value that is a string is read into."""
 
     __slots__ = (
         "_base", "_fed", "_followed", "_held", "_in_text", "_is_key", "_root", "_stack", "_state", "_text", "error",
@@ -125,10 +128,10 @@ class PartialJson:
             elif isinstance(found, list) and isinstance(key, int):
                 found = found[key] if 0 <= key < len(found) else self._item_under_way(depth, found, key)
             else:
-                return LiveText()
+                return self._new_text()
         if isinstance(found, LiveText):
             return found
-        text = LiveText()
+        text = self._new_text()
         if isinstance(found, str):
             text.grow(found)
             text.is_complete = True
@@ -308,10 +311,14 @@ class PartialJson:
                 if value:
                     followed.grow(value)
                 followed.is_complete = True
-        self._put(value)
+        self._put(self._kept(value))
+
+    def _kept(self, value: str) -> str | LiveText:
+        """What stands for a string that came in one piece."""
+        return value
 
     def _begin_text(self) -> None:
-        self._text = (self._followed and self._followed_here()) or LiveText()
+        self._text = (self._followed and self._followed_here()) or self._new_text()
         self._is_key = False
         self._state = PartialJson._string
         self._begin(self._text)
@@ -322,8 +329,7 @@ class PartialJson:
             self._stack[-1].key = str(text)
             self._state = PartialJson._colon
         else:
-            text.is_complete = True
-            self._put(str(text))
+            self._put(text.finish())
 
     def _begin_container(self, bracket: str, text: str, position: int) -> int:
         if len(self._stack) == MAX_DEPTH:

@@ -44,3 +44,20 @@ def test_what_was_adopted_is_shared_not_copied() -> None:
     final = "".join(["some ", "te", "xt"])
     assert growing.adopt(final)
     assert str(growing.view()) is final
+
+
+@given(pieces, st.lists(st.booleans(), min_size=8, max_size=8), st.data())
+def test_what_lies_between_two_lengths_is_that_part_of_the_text(
+    parts: list[str], reads: list[bool], data: st.DataObject
+) -> None:
+    growing = GrowingText()
+    for part, is_read in zip(parts, reads, strict=False):
+        growing.append(part)
+        if is_read:
+            str(growing)
+    whole = "".join(parts)
+    end = data.draw(st.integers(0, len(whole)))
+    begin = data.draw(st.integers(0, end))
+    assert growing.between(begin, end) == whole[begin:end]
+    assert growing.up_to(end) == whole[:end]
+    assert str(growing) == whole
