@@ -14,6 +14,7 @@ from penstock.operators.clock import Clock, loop_clock
 from penstock.operators.stage import Chain, Operator
 from penstock.pipeline import Pipeline
 from penstock.reply import Reply
+from penstock.sinks.sink import Sink
 
 __all__ = ["best_times", "read_through", "run_fused", "run_unfused", "stage_times"]
 
@@ -30,13 +31,13 @@ def best_times(runs: Mapping[str, Callable[[], object]], rounds: int = 5) -> dic
     return best
 
 
-def read_through(pipeline: Pipeline, reads: Sequence[bytes], backend: str | None = None) -> Reply:
-    """One turn of one round over `reads`, from raw bytes to the pipeline's sinks."""
+def read_through(pipeline: Pipeline, reads: Sequence[bytes], backend: str | None = None, *sinks: Sink) -> Reply:
+    """One turn of one round over `reads`, from raw bytes to the pipeline's sinks, and these."""
 
     replies: list[Reply] = []  # not returned by the coroutine: asyncio.run makes a repr of what is
 
     async def turn() -> None:
-        async with pipeline.turn() as turn:
+        async with pipeline.turn(*sinks) as turn:
             round_ = turn.open_round(backend)
             for read in reads:
                 round_.feed(read)

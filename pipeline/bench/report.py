@@ -10,6 +10,7 @@ from penstock.bench.memory import Memory, measure_memory
 from penstock.bench.openai_client import openai_runs
 from penstock.bench.workload import Kind, Workload, make_workload
 from penstock.pipeline import Pipeline
+from penstock.sinks.callbacks import CallbackSink
 
 __all__ = ["Extent", "Growth", "Report", "StageShare", "Throughput", "make_report"]
 
@@ -118,9 +119,13 @@ def _made(kind: Kind, chunks: int, extent: Extent) -> Workload:
     return make_workload(kind, chunks, max_read_bytes=extent.max_read_bytes)
 
 
+def _callback() -> CallbackSink:
+    return CallbackSink(on_assistant_content_updated=lambda chunk, accumulated: None)
+
+
 def _throughput(pipeline: Pipeline, workload: Workload, rounds: int) -> Throughput:
     runs: dict[str, Callable[[], object]] = {
-        "penstock": lambda: read_through(pipeline, workload.reads, workload.backend)
+        "penstock": lambda: read_through(pipeline, workload.reads, workload.backend, _callback())
     }
     if workload.name in KINDS:
         runs["by hand"] = lambda: read_by_hand(workload.reads)
@@ -138,5 +143,5 @@ def _compared(workload: Workload) -> list[Throughput]:
 
 
 def _growth(pipeline: Pipeline, workload: Workload) -> Growth:
-    best = best_times({"": lambda: read_through(pipeline, workload.reads, workload.backend)}, 3)
+    best = best_times({"": lambda: read_through(pipeline, workload.reads, workload.backend, _callback())}, 3)
     return Growth(workload.name, workload.chunks, best[""] / workload.chunks * 1e6)

@@ -89,14 +89,11 @@ def _pipeline(arguments: argparse.Namespace) -> "Pipeline":
     from penstock.config import load
     from penstock.config.parts import formatters_of, operators_of
     from penstock.pipeline import Pipeline
-    from penstock.sinks.callbacks import CallbackSink
 
     given = {"backend": arguments.backend} if arguments.backend else {}
     loaded = load(arguments.config, profile=arguments.profile, **given)
-    sink = CallbackSink(on_assistant_content_updated=lambda chunk, accumulated: None)
     return Pipeline(
         loaded.configuration,
-        sinks=[sink],
         extra_operators=operators_of(loaded),
         formatters=formatters_of(loaded) or None,
     )
