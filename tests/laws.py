@@ -1,5 +1,6 @@
 """The five laws every operator keeps (design, section 4), as pieces the tests of each operator are made from."""
 
+import gc
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -9,12 +10,13 @@ from hypothesis import strategies as st
 from reactivex.subject import Subject
 from reactivex.testing import TestScheduler
 
+from penstock.bench.measure import best_times
 from penstock.events import Event, TextDelta, ThinkingDelta, ToolInputDelta
 from penstock.operators.clock import SchedulerClock
 from penstock.operators.stage import Operator
 from penstock.testing import assert_balanced as check_balance
 
-__all__ = ["check_balance", "cuts", "every_cut", "merged", "push", "through_rx", "timeline"]
+__all__ = ["check_balance", "cuts", "every_cut", "merged", "push", "through_rx", "timeline", "times_as_long"]
 
 Sliceable = TypeVar("Sliceable", bytes, str)
 
@@ -38,6 +40,19 @@ def through_rx(operator: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
     reactivex.from_iterable(items).pipe(operator).subscribe(out.append, scheduler=scheduler)
     scheduler.start()
     return out
+
+
+def times_as_long(large: Callable[[], object], small: Callable[[], object], rounds: int = 3) -> float:
+    """How many times the CPU time of `small` the `large` takes: the best of `rounds` in which both run by turns.
+
+    As `timeit` does, without the collector: what it takes depends on everything else that is in memory.
+    """
+    gc.disable()
+    try:
+        best = best_times({"small": small, "large": large}, rounds)
+    finally:
+        gc.enable()
+    return best["large"] / best["small"]
 
 
 def timeline(

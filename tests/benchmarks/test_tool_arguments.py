@@ -4,15 +4,17 @@ Ratios of CPU time within one run; no absolute time decides.
 """
 
 import json
-import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import jiter
 import pytest
+from laws import times_as_long
 
+from penstock.bench.measure import best_times
 from penstock.compact import CompactLine, Parameters
 from penstock.events import BlockStart, Event, MessageStart, TextDelta
 from penstock.operators.coalesce import coalesce
@@ -50,15 +52,6 @@ def follow_live(deltas: list[str]) -> str:
     return line
 
 
-def cpu_s(action: Any, *arguments: Any, rounds: int = 5) -> float:
-    best = float("inf")
-    for _ in range(rounds):
-        began = time.process_time()
-        action(*arguments)
-        best = min(best, time.process_time() - began)
-    return best
-
-
 @pytest.mark.parametrize("size_kb", SIZES_KB)
 @pytest.mark.benchmark(group="live tool arguments, 8 characters a delta")
 def test_live_arguments(benchmark: Any, size_kb: int) -> None:
@@ -69,10 +62,11 @@ def test_live_arguments(benchmark: Any, size_kb: int) -> None:
 
 
 def test_time_doubles_when_the_size_doubles() -> None:
-    costs = [cpu_s(follow_live, deltas_of(arguments_of(size_kb))) for size_kb in SIZES_KB]
-    ratios = [larger / smaller for smaller, larger in pairwise(costs)]
-    assert all(1.4 <= ratio <= 2.6 for ratio in ratios), f"{SIZES_KB} KB: {costs}"
-    assert costs[-1] / costs[0] <= 16 * 1.3
+    runs = {f"{size_kb} KB": partial(follow_live, deltas_of(arguments_of(size_kb))) for size_kb in SIZES_KB}
+    best = best_times(runs, rounds=3)
+    ratios = [larger / smaller for smaller, larger in pairwise(best.values())]
+    assert all(1.4 <= ratio <= 2.6 for ratio in ratios), best
+    assert best["800 KB"] <= 16 * 1.3 * best["50 KB"], best
 
 
 def test_following_is_at_least_50_times_faster_than_parsing_again_at_every_delta() -> None:
@@ -86,9 +80,8 @@ def test_following_is_at_least_50_times_faster_than_parsing_again_at_every_delta
         for prefix in prefixes:
             jiter.from_json(prefix, partial_mode="trailing-strings")
 
-    again = cpu_s(parse_again, rounds=3) / len(prefixes) * len(deltas)
-    live = cpu_s(follow_live, deltas, rounds=3)
-    assert again >= 50 * live, f"jiter at every delta {again:.1f} s, live {live:.3f} s"
+    sampled = times_as_long(parse_again, lambda: follow_live(deltas))
+    assert sampled / len(prefixes) * len(deltas) >= 50
 
 
 def test_snapshots_after_every_delta_stay_linear() -> None:
@@ -100,7 +93,7 @@ def test_snapshots_after_every_delta_stay_linear() -> None:
             taken.append(parameters.snapshot())
         assert taken[-1].value == parameters.value()
 
-    assert cpu_s(snapshots, 400, rounds=3) <= 14 * cpu_s(snapshots, 40, rounds=3)
+    assert times_as_long(lambda: snapshots(400), lambda: snapshots(40)) <= 14
 
 
 @pytest.mark.parametrize(
@@ -117,7 +110,7 @@ def test_token_by_token_documents_stay_linear(unit: str) -> None:
         assert parameters.error is None
 
     few = 20_000 // len(unit)
-    assert cpu_s(read, 10 * few, rounds=3) <= 14 * cpu_s(read, few, rounds=3)
+    assert times_as_long(lambda: read(10 * few), lambda: read(few)) <= 14
 
 
 class SteadyClock:
@@ -157,4 +150,4 @@ def test_without_tool_calls_tracking_them_costs_next_to_nothing() -> None:
 
     telling: Operator[Any, Any] = streaming_tool_calls()
     without, tracked = finalize() | coalesce(), finalize() | coalesce() | telling | track_tools()
-    assert cpu_s(run, tracked) <= 1.15 * cpu_s(run, without)
+    assert times_as_long(lambda: run(tracked), lambda: run(without), rounds=7) <= 1.15

@@ -1,14 +1,12 @@
 """Law 4 for bytes and order: ten times as much takes about ten times as long, however it is cut (USERS 2)."""
 
 from collections.abc import Callable, Iterable
-from time import process_time
 from typing import Any
 
 import pytest
-from reactivex.testing import TestScheduler
+from laws import push, times_as_long
 
 from penstock.events import TextDelta
-from penstock.operators.clock import SchedulerClock
 from penstock.operators.decode_utf8 import decode_utf8
 from penstock.operators.frame import frame
 from penstock.operators.frame_json import frame_json
@@ -61,40 +59,21 @@ def _doubling(count: int) -> list[TextDelta]:
     ]
 
 
-def ignore(_: Any) -> None:
-    """Nobody keeps what comes out, so that only the operator is measured."""
-
-
-def seconds(operator: Operator[Any, Any], chunks: list[Any]) -> float:
-    chain = operator.chain().connect(ignore, SchedulerClock(TestScheduler()), lambda action: action())
-    start = process_time()
-    for chunk in chunks:
-        chain.feed(chunk)
-    chain.finish()
-    return process_time() - start
-
-
 @pytest.mark.parametrize(("operator", "items"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_ten_times_as_much_takes_about_ten_times_as_long(
     operator: Make, items: Callable[[int], Iterable[Any]]
 ) -> None:
     small, large = list(items(500)), list(items(5000))
-    for _ in range(4):
-        ratio = min(seconds(operator(), large) for _ in range(2)) / min(
-            seconds(operator(), small) for _ in range(6)
-        )
-        if ratio <= 14:
-            return
-    pytest.fail(f"ten times as much took {ratio:.0f} times as long")
+    assert times_as_long(lambda: push(operator(), large), lambda: push(operator(), small), rounds=6) <= 14
 
 
 def test_snapshots_cost_no_more_than_reading_them() -> None:
     """A snapshot holds all that came before: the input itself grows with the square, and nothing may be added."""
     text = "x" * 40_000
     snapshots = [TextDelta(text[: size + 10], 0) for size in range(0, len(text), 10)]
-    start = process_time()
-    for snapshot in snapshots:
-        snapshot.text.encode()
-    reading = process_time() - start
-    comparing = min(seconds(to_deltas("accumulated"), snapshots) for _ in range(3))
-    assert comparing < 10 * reading + 0.05
+
+    def read() -> None:
+        for snapshot in snapshots:
+            snapshot.text.encode()
+
+    assert times_as_long(lambda: push(to_deltas("accumulated"), snapshots), read) < 10

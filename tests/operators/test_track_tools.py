@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +9,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import cuts, push, through_rx
+from laws import cuts, push, through_rx, times_as_long
 from reactivex.subject import Subject
 from reactivex.testing import TestScheduler
 
@@ -346,15 +345,8 @@ def test_streaming_updates_are_as_few_as_the_window_lets_through() -> None:
 
 
 def test_the_cost_of_a_chunk_does_not_grow_with_the_arguments_law_4() -> None:
-    def cost(chunks: int) -> float:
-        deltas = ['{"path": "a.py", "content": "', *["word \\n wo"] * chunks, '"}']
-        events = a_message(a_call(*deltas))
-        operator = finalize() | track_tools()
-        best = float("inf")
-        for _ in range(3):
-            began = time.process_time()
-            push(operator, events)
-            best = min(best, time.process_time() - began)
-        return best
+    def call_of(chunks: int) -> list[Event]:
+        return a_message(a_call('{"path": "a.py", "content": "', *["word \\n wo"] * chunks, '"}'))
 
-    assert cost(20_000) < 14 * cost(2_000)
+    operator, small, large = finalize() | track_tools(), call_of(2_000), call_of(20_000)
+    assert times_as_long(lambda: push(operator, large), lambda: push(operator, small)) < 14

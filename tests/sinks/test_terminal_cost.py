@@ -1,11 +1,11 @@
 """What a long answer costs: little more than rendering it once, and in proportion (issue 6; USERS 2)."""
 
-import gc
 import io
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
+from laws import times_as_long
 from rich.console import Console
 from terminals import LIVE, answer, pieces_of
 
@@ -36,49 +36,36 @@ class WorkClock:
             alarm[1]()
 
 
-@pytest.fixture(autouse=True)
-def no_collection() -> Iterator[None]:
-    """As `timeit` does: what the collector takes depends on everything else that is in memory."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-def once(text: str) -> float:
-    started = time.process_time()
+def once(text: str) -> None:
     round_text = RoundText(Console(file=io.StringIO()), has_unicode=True)
     round_text.feed(text)
     LiveScreen(io.StringIO()).draw(round_text.finish(79), ())
-    return time.process_time() - started
 
 
-def streamed(text: str) -> float:
+def streamed(text: str) -> None:
     clock = WorkClock()
     sink = TerminalSink(io.StringIO(), look=LIVE, clock=clock, size=lambda: (80, 24), keys=False)
     state = MessageState()
     state.apply(MessageStart("m"))
     state.apply(BlockStart("text", 0, "m"))
     turn = sink.open("t")
-    started = time.process_time()
     for piece in pieces_of(text, 4):
         state.apply(TextDelta(piece, 0, "m"))
         turn.on_next(MessagesChanged(state.messages))
         clock.ring()
     turn.close()
-    return time.process_time() - started
 
 
 def test_streaming_in_chunks_of_four_costs_at_most_three_times_rendering_once() -> None:
     text = answer(150)
-    assert min(streamed(text) for _ in range(2)) <= 3 * min(once(text) for _ in range(2))
+    assert times_as_long(lambda: streamed(text), lambda: once(text), rounds=2) <= 3
 
 
 @pytest.mark.slow
 def test_a_megabyte_in_chunks_of_four_costs_at_most_three_times_rendering_it_once() -> None:
     text = answer(2000)
     assert len(text) > 1_000_000
-    assert streamed(text) <= 3 * once(text)
+    assert times_as_long(lambda: streamed(text), lambda: once(text), rounds=1) <= 3
 
 
 @pytest.mark.parametrize(
@@ -98,4 +85,4 @@ def test_the_cost_grows_with_the_text_and_no_faster(text: str, request: pytest.F
     openings = {"one fence": "```python\n", "one item": "- item\n", "one table": "| a | b |\n|---|---|\n"}
     opening = next((opening for name, opening in openings.items() if name in request.node.name), "")
     small, large = (opening + text * (size // len(text)) for size in (8_000, 40_000))
-    assert min(streamed(large) for _ in range(2)) <= 7.5 * min(streamed(small) for _ in range(2))
+    assert times_as_long(lambda: streamed(large), lambda: streamed(small), rounds=2) <= 7.5
