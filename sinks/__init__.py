@@ -1,7 +1,8 @@
 """Where updates end: terminals, logs, callbacks, files. Each is imported when it is first asked for."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from penstock.on_demand import names_on_demand
 
 if TYPE_CHECKING:
     from penstock.sinks.callbacks import CallbackSink
@@ -34,25 +35,22 @@ __all__ = [
     "ViewSink",
 ]
 
-_HOMES = {
-    "CallbackSink": "callbacks",
-    "FinalSink": "final",
-    "Item": "sink",
-    "JsonlSink": "jsonl",
-    "JsonlStore": "jsonl_store",
-    "LogSink": "log",
-    "Mailbox": "mailbox",
-    "MailboxStatistics": "mailbox",
-    "OtelSink": "otel",
-    "Sink": "sink",
-    "SqliteStore": "sqlite_store",
-    "TerminalSink": "terminal",
-    "TextSink": "text",
-    "ViewSink": "view",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        "CallbackSink": "callbacks",
+        "FinalSink": "final",
+        "Item": "sink",
+        "JsonlSink": "jsonl",
+        "JsonlStore": "jsonl_store",
+        "LogSink": "log",
+        "Mailbox": "mailbox",
+        "MailboxStatistics": "mailbox",
+        "OtelSink": "otel",
+        "Sink": "sink",
+        "SqliteStore": "sqlite_store",
+        "TerminalSink": "terminal",
+        "TextSink": "text",
+        "ViewSink": "view",
+    },
+)

@@ -1,6 +1,7 @@
 """The five laws every operator keeps (design, section 4), as pieces the tests of each operator are made from."""
 
 import gc
+import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -13,21 +14,37 @@ from reactivex.testing import TestScheduler
 from penstock.bench.measure import best_times
 from penstock.events import Event, TextDelta, ThinkingDelta, ToolInputDelta
 from penstock.operators.clock import SchedulerClock
-from penstock.operators.stage import Operator
+from penstock.operators.stage import Chain, Operator
 from penstock.testing import assert_balanced as check_balance
 
-__all__ = ["check_balance", "cuts", "every_cut", "merged", "push", "through_rx", "timeline", "times_as_long"]
+__all__ = [
+    "check_balance",
+    "cuts",
+    "every_cut",
+    "feed_all",
+    "merged",
+    "peak_bytes",
+    "push",
+    "through_rx",
+    "timeline",
+    "times_as_long",
+]
 
 Sliceable = TypeVar("Sliceable", bytes, str)
+
+
+def feed_all(chain: Chain[Any, Any], items: Iterable[Any]) -> None:
+    """Feed the items; the chain is not over with the last of them."""
+    for item in items:
+        chain.feed(item)
+        chain.settle()
 
 
 def push(operator: Operator[Any, Any], items: Iterable[Any]) -> list[Any]:
     """What the operator's stages emit for `items`, pushed by hand, without Rx."""
     out: list[Any] = []
     chain = operator.chain().connect(out.append, SchedulerClock(TestScheduler()), lambda action: action())
-    for item in items:
-        chain.feed(item)
-        chain.settle()
+    feed_all(chain, items)
     chain.finish()
     chain.release()
     return out
@@ -53,6 +70,16 @@ def times_as_long(large: Callable[[], object], small: Callable[[], object], roun
     finally:
         gc.enable()
     return best["large"] / best["small"]
+
+
+def peak_bytes(run: Callable[[], object]) -> int:
+    """The most memory that was allocated at once during `run`, what there was before not counted."""
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def timeline(

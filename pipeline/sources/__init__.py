@@ -1,7 +1,8 @@
 """Where chunks come from: anything that yields bytes, text or records. Each is imported when first asked for."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from penstock.on_demand import names_on_demand
 
 if TYPE_CHECKING:
     from penstock.sources.chunks import Chunk, chunks_of, lines
@@ -25,22 +26,19 @@ __all__ = [
     "standard_input",
 ]
 
-_HOMES = {
-    "ChildFailed": "process",
-    "Chunk": "chunks",
-    "Recorder": "recorder",
-    "Retry": "retry",
-    "child_process": "process",
-    "chunks_of": "chunks",
-    "lines": "chunks",
-    "record": "recorder",
-    "recording": "recordings",
-    "retrying": "retry",
-    "standard_input": "descriptor",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        "ChildFailed": "process",
+        "Chunk": "chunks",
+        "Recorder": "recorder",
+        "Retry": "retry",
+        "child_process": "process",
+        "chunks_of": "chunks",
+        "lines": "chunks",
+        "record": "recorder",
+        "recording": "recordings",
+        "retrying": "retry",
+        "standard_input": "descriptor",
+    },
+)

@@ -1,12 +1,10 @@
 """JSON lines: cut at LF alone, any length, in bounded memory (formats 0.2)."""
 
-import tracemalloc
-
 import pytest
 from conftest import recordings
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import cuts, every_cut, push, through_rx
+from laws import cuts, every_cut, feed_all, peak_bytes, push, through_rx
 from reactivex.subject import Subject
 
 from penstock.operators.frame_error import FrameError, too_large
@@ -78,15 +76,7 @@ def test_200_megabytes_in_one_line_are_dropped_in_bounded_memory() -> None:
     chain = frame_lines(max_line_bytes=1_000_000).chain()
     seen: list[object] = []
     chain.stages[-1].emit = seen.append
-    piece = b"x" * 1_000_000
-    tracemalloc.start()
-    try:
-        for _ in range(200):
-            chain.feed(piece)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 8_000_000
+    assert peak_bytes(lambda: feed_all(chain, [b"x" * 1_000_000] * 200)) < 8_000_000
     chain.feed(b"\n{}\n")
     assert seen == [too_large("a line", 200_000_000, 1_000_000), b"{}"]
 
