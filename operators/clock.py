@@ -12,7 +12,7 @@ from reactivex import abc
 from reactivex.scheduler import TimeoutScheduler
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
-__all__ = ["Clock", "LoopClock", "SchedulerClock", "clock_of", "loop_clock"]
+__all__ = ["Alarm", "Clock", "LoopClock", "SchedulerClock", "alarm_of", "clock_of", "loop_clock"]
 
 Cancel = Callable[[], object]
 
@@ -44,21 +44,26 @@ class LoopClock:
         self.now = time.monotonic if type(loop).time is asyncio.BaseEventLoop.time else loop.time
 
     def call_later(self, delay_s: float, action: Callable[[], object]) -> Cancel:
-        at = math.ceil((self.now() + delay_s) * _TICKS_PER_S)
+        alarm = _LoopAlarm(self, action)
+        alarm.ring_at(self.now() + delay_s)
+        return alarm
+
+    def set(self, alarm: "_LoopAlarm", at_s: float) -> "_Tick":
+        """Let `alarm` ring at the first step that is not before `at_s`."""
+        at = math.ceil(at_s * _TICKS_PER_S)
         tick = self._ticks.get(at)
         if tick is None:
             tick = self._ticks[at] = _Tick(self._ticks, at)
             tick.timer = self._loop.call_at(at / _TICKS_PER_S, self._ring, tick)
-        alarm = _Alarm(tick, action)
         tick.alarms[alarm] = None
-        return alarm
+        return tick
 
     def _ring(self, tick: "_Tick") -> None:
         del self._ticks[tick.at]
-        alarms = list(tick.alarms)
-        tick.alarms.clear()
+        alarms, tick.alarms = tick.alarms, {}
         for alarm in alarms:
-            if alarm.is_set:  # else an earlier one has cancelled it
+            if alarm.tick is tick:  # else an earlier one has cancelled it
+                alarm.tick = None
                 try:
                     alarm.context.run(alarm.action)
                 except Exception as error:
@@ -75,29 +80,63 @@ class _Tick:
     def __init__(self, ticks: "dict[int, _Tick]", at: int) -> None:
         self.ticks = ticks
         self.at = at
-        self.alarms: dict[_Alarm, None] = {}
+        self.alarms: dict[_LoopAlarm, None] = {}
 
 
-class _Alarm:
+class Alarm(Protocol):
+    """An action that can be told to ring again and again, one time after the other. Called, it is cancelled."""
+
+    def ring_at(self, at_s: float) -> None:
+        """Ring at this time of the clock; only for an alarm that is not set."""
+
+    def __call__(self) -> None: ...
+
+
+class _LoopAlarm:
     """An action, and the context it was asked for in: a log line of one turn must not carry another's request."""
 
-    __slots__ = ("_tick", "action", "context", "is_set")
+    __slots__ = ("_clock", "action", "context", "tick")
 
-    def __init__(self, tick: _Tick, action: Callable[[], object]) -> None:
+    def __init__(self, clock: LoopClock, action: Callable[[], object]) -> None:
         self.action = action
         self.context = copy_context()
-        self.is_set = True
-        self._tick = tick
+        self.tick: _Tick | None = None
+        self._clock = clock
+
+    def ring_at(self, at_s: float) -> None:
+        self.tick = self._clock.set(self, at_s)
 
     def __call__(self) -> None:
-        """Cancel it. (A bound method would be one more object for the garbage collector, a window and a stream.)"""
-        self.is_set = False
-        tick = self._tick
-        if self in tick.alarms:
-            del tick.alarms[self]
-            if not tick.alarms:
+        tick = self.tick
+        if tick is not None:
+            self.tick = None
+            if tick.alarms.pop(self, self) is None and not tick.alarms:
                 del tick.ticks[tick.at]
                 tick.timer.cancel()
+
+
+class _PlainAlarm:
+    """The same on any other clock."""
+
+    __slots__ = ("_action", "_cancel", "_clock")
+
+    def __init__(self, clock: "Clock", action: Callable[[], object]) -> None:
+        self._clock = clock
+        self._action = action
+        self._cancel: Cancel | None = None
+
+    def ring_at(self, at_s: float) -> None:
+        self._cancel = self._clock.call_later(at_s - self._clock.now(), self._action)
+
+    def __call__(self) -> None:
+        if self._cancel is not None:
+            self._cancel()
+            self._cancel = None
+
+
+def alarm_of(clock: Clock, action: Callable[[], object]) -> Alarm:
+    """An alarm for what rings over and over: on an event loop's clock, setting it again makes nothing anew."""
+    return _LoopAlarm(clock, action) if isinstance(clock, LoopClock) else _PlainAlarm(clock, action)
 
 
 class SchedulerClock:

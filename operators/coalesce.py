@@ -49,7 +49,10 @@ class Coalesce(Stage[Event, Event]):
                 self.flush()
             else:
                 self.open_at = now + self._window_s
-                self.emit(item)
+                if kind is TextDelta or kind is ThinkingDelta:
+                    self.emit_text(item)
+                else:
+                    self.emit(item)
         else:
             if self._held:
                 self.flush()

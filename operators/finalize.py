@@ -89,7 +89,7 @@ class Finalize(Stage[Event, Event]):
                 if delta.replace:
                     building.pieces.clear()
                 building.pieces.append(delta.text)
-            self.emit(delta)
+            self.emit_text(delta)
         else:
             self._latest = None
             handler = self._handlers.get(kind)

@@ -40,8 +40,8 @@ class Read(Stage[bytes | str, Event]):
     """
 
     __slots__ = (
-        "_after", "_before", "_between", "_frame", "_head", "_held", "_is_between_records", "_is_open", "_key",
-        "_misses", "_payload", "_quote", "_repeated", "_write", "reader",
+        "_after", "_before", "_begin", "_between", "_end", "_frame", "_head", "_held", "_is_between_records",
+        "_is_open", "_key", "_misses", "_payload", "_quote", "_repeated", "_write", "reader",
     )  # fmt: skip
 
     def __init__(self, reader: Reader, max_payload_bytes: int, merges: bool = True) -> None:
@@ -78,6 +78,22 @@ class Read(Stage[bytes | str, Event]):
                 if rest:
                     rest = self._go_short_way(rest)
             self.reader.settle()
+
+    def feed_all(self, reads: list[bytes]) -> None:
+        """The same as `feed` with the reads joined, cheaper where each is one record that repeats the last one."""
+        write = self._write
+        if write is not None and not self._held:
+            before, after, begin, end = self._before, self._after, self._begin, self._end
+            pieces = [read[begin:end] for read in reads if read[:begin] == before and read[end:] == after]
+            text = b"".join(pieces)
+            if (
+                len(pieces) == len(reads)
+                and len(text) == sum(map(len, reads)) + (end - begin) * len(reads)  # no end overlapped the other
+                and _BACKSLASH not in text
+                and self._decode(b'"%b"' % text, write)
+            ):
+                return
+        self.feed(b"".join(reads))
 
     def _go_short_way(self, chunk: bytes) -> bytes:
         """Read the records at the beginning of `chunk` that repeat the last one; gives back what is left."""
@@ -212,6 +228,7 @@ class Read(Stage[bytes | str, Event]):
                     self._repeated = self._repeated_but_for_padding
                 self._key = self._before[-_KEY_LENGTH:]
                 self._head = self._before[:-_KEY_LENGTH]
+                self._begin, self._end = len(self._before), -len(self._after)
                 self._between = self._after + self._head
 
     def _close_short_way(self) -> None:

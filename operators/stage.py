@@ -55,10 +55,15 @@ Given = TypeVar("Given", covariant=True)
 class Stage(Generic[In, Out]):
     """A state machine between an input and an output; see the module's docstring."""
 
-    __slots__ = ("clock", "emit")
+    __slots__ = ("clock", "emit", "emit_text")
 
     emit: Callable[[Out], object]
+    emit_text: Callable[[Out], object]
+    """The same, for what is known to be a delta of text or thinking: stages that ignore those are passed by."""
     clock: Clock
+
+    ignores_text = False
+    """Whether this stage only passes on deltas of text and thinking, so that they need not go through it."""
 
     def start(self) -> None:
         """The subscription begins; `emit` and `clock` are there."""
@@ -97,6 +102,11 @@ class Chain(Stage[In, Out]):
     ) -> "Chain[In, Out]":
         """Join the end to `emit`, and give every stage a clock whose alarms are run by `run`."""
         self.stages[-1].emit = emit
+        take_text = emit
+        for stage in reversed(self.stages):
+            stage.emit_text = take_text
+            if not stage.ignores_text:
+                take_text = stage.feed
         for stage in self.stages:
             stage.clock = _GuardedClock(clock, run)
         for stage in self.stages:

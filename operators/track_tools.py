@@ -94,6 +94,8 @@ class TrackTools(Stage[Event, "Event | ToolBlockUpdate"]):
 
     __slots__ = ("_blocks", "_calls", "_cancel_timer", "_compact", "_ended", "_heartbeat_s")
 
+    ignores_text = True
+
     def __init__(self, compact: CompactLine, heartbeat_s: float) -> None:
         self._compact = compact
         self._heartbeat_s = heartbeat_s

@@ -11,11 +11,8 @@ from penstock.events import (
     MessageStart,
     StreamError,
     Text,
-    TextDelta,
     Thinking,
-    ThinkingDelta,
     ToolCompletion,
-    ToolInputDelta,
     ToolInvocation,
     TurnCompleted,
     Usage,
@@ -91,12 +88,10 @@ class CollectReply(Stage[Event, Event]):
         self._thinking: list[str] = []
         self._calls: dict[str, ToolInvocation] = {}
 
+    ignores_text = True
+
     def feed(self, item: Event) -> None:
-        kind = type(item)
-        if kind is TextDelta or kind is ThinkingDelta or kind is ToolInputDelta:
-            self.emit(item)
-            return
-        handler = self._handlers.get(kind)
+        handler = self._handlers.get(type(item))
         if handler is None:
             self.emit(item)
         else:

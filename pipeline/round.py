@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from penstock.backends.reader import Reader
 from penstock.errors import PenstockError, SourceFailed
 from penstock.events import StreamError
+from penstock.operators.clock import alarm_of
 from penstock.operators.read import Read
 from penstock.operators.stage import Chain, Stage
 from penstock.reply import CollectReply, Reply
+from penstock.showing import Showing
 from penstock.sources.chunks import Chunk, Source, chunks_of
 
 if TYPE_CHECKING:
@@ -25,21 +27,24 @@ class Round:
     """One model call of a turn, pushed by hand: `feed` chunks, then `finish`. `Turn.round` does it for a source."""
 
     __slots__ = (
-        "_cancel_timer", "_chain", "_clock", "_coalesce", "_collect", "_count", "_gate", "_is_broken",
-        "_is_interrupted", "_is_over", "_may_join_chunks", "_reader", "_reads_text", "_task", "_turn", "_waiting",
-        "_waiting_bytes", "_when_open", "chunks", "is_stopped", "number",
+        "_alarm", "_chain", "_collect", "_count", "_is_broken", "_is_interrupted", "_is_over", "_may_join_chunks",
+        "_now", "_read_all", "_reader", "_reads_text", "_run", "_task", "_turn", "_waiting", "_waiting_bytes",
+        "_window", "chunks", "is_stopped", "number",
     )  # fmt: skip
 
-    def __init__(self, turn: "Turn", backend: str | None, number: int) -> None:
+    def __init__(self, turn: "Turn", showing: Showing, backend: str | None, number: int) -> None:
         self._turn = turn
-        self._gate = turn._gate
-        self._clock = turn.clock
-        self._coalesce = turn._coalesce
+        self._run = showing.run
+        self._now = showing.clock.now
+        self._window = showing.window
         self._collect = CollectReply(turn.turn_id, number)
         stages = [make() for make in turn.pipeline.reading(backend, turn.message_ids, turn.call_ids).make]
         self._chain: Chain[Any, Any] = Chain([*stages, self._collect])
-        self._chain.connect(turn._events.feed, turn.clock, lambda action: turn._alarm(lambda: self._alarm(action)))
+        self._chain.connect(
+            showing.feed, showing.clock, lambda action: showing.alarm(lambda: self._guard(_ring, action))
+        )
         self._reader = next(_readers(stages))
+        self._read_all = stages[0].feed_all if isinstance(stages[0], Read) else self._read_joined
         self._reads_text = self._reader is not stages[0] and not isinstance(stages[0], Read)
         self._collect.on_stall = self._interrupt
         self._task: asyncio.Task[Any] | None = None
@@ -50,12 +55,11 @@ class Round:
         self._may_join_chunks = turn.pipeline.settings.deltas == "delta"
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
-        self._cancel_timer: Callable[[], object] | None = None
-        self._when_open = self._open  # bound once, not once a window
+        self._alarm = alarm_of(showing.clock, self._open)
         self.is_stopped = False
         self.number = number
         self.chunks = 0
-        self._count = None if turn._figures is None else turn._figures.open_round(number)
+        self._count = turn.count_round(number)
 
     @property
     def backend(self) -> str:
@@ -93,65 +97,63 @@ class Round:
         While the window is closed, nothing could be shown: bytes that arrive then wait, unread, until it opens or
         there are many of them, and are read in one go. Called from the turn's own thread.
         """
-        self.chunks += 1
         if self._count is not None:
             self._count(chunk)
         waiting = self._waiting
-        if type(chunk) is bytes and self._may_join_chunks and (waiting or self._may_wait()):
+        if waiting and type(chunk) is bytes:
             waiting.append(chunk)
             self._waiting_bytes += len(chunk)
             if self._waiting_bytes >= _MAX_WAITING_BYTES:
                 self.catch_up()
+        elif type(chunk) is bytes and self._may_join_chunks and self._now() < self._window.open_at:
+            self._alarm.ring_at(self._window.open_at)
+            waiting.append(chunk)
+            self._waiting_bytes = len(chunk)
         else:
             self.catch_up()
-            self._gate.run(self._push, chunk)
-
-    def _may_wait(self) -> bool:
-        """Whether the window is closed; if so, what waits will be read when it opens."""
-        closed_for_s = self._coalesce.open_at - self._clock.now()
-        if closed_for_s <= 0:
-            return False
-        self._cancel_timer = self._clock.call_later(closed_for_s, self._when_open)
-        return True
+            self.chunks += 1
+            self._run(self._guard, self._read_one, chunk)
 
     def _open(self) -> None:
         """The window opens: read what waits, and show all of it at once."""
-        self._cancel_timer = None
-        self._gate.run(self._show_waiting)
+        self._run(self._show_waiting)
 
     def _show_waiting(self) -> None:
-        self._push_waiting()
-        self._coalesce.flush()
+        self._read_waiting()
+        self._window.flush()
 
     def catch_up(self) -> None:
         """Read what has arrived and waits, now."""
-        if self._cancel_timer is not None:
-            self._cancel_timer()
-            self._cancel_timer = None
         if self._waiting:
-            self._gate.run(self._push_waiting)
+            self._alarm()
+            self._run(self._read_waiting)
 
-    def _push_waiting(self) -> None:
+    def _read_waiting(self) -> None:
         waiting = self._waiting
         if waiting:
-            chunk = b"".join(waiting)
-            waiting.clear()
-            self._waiting_bytes = 0
-            self._push(chunk)
+            self._waiting = []
+            self.chunks += len(waiting)
+            self._guard(self._read_all, waiting)
 
-    def _push(self, chunk: Chunk) -> None:
-        if self._is_over:
-            return
-        try:
-            if type(chunk) is dict or (type(chunk) is str and self._reads_text):
-                self._reader.feed(chunk)
-                self._reader.settle()
-            else:
-                self._chain.feed(chunk)
-            if self._chain.settlers:
-                self._chain.settle()
-        except Exception as error:
-            self._break(error)
+    def _guard(self, read: Callable[[Any], object], what: Any) -> None:
+        """An operator that raises ends its round, and nothing else."""
+        if not self._is_over:
+            try:
+                read(what)
+                if self._chain.settlers:
+                    self._chain.settle()
+            except Exception as error:
+                self._break(error)
+
+    def _read_one(self, chunk: Chunk) -> None:
+        if type(chunk) is dict or (type(chunk) is str and self._reads_text):
+            self._reader.feed(chunk)
+            self._reader.settle()
+        else:
+            self._chain.feed(chunk)
+
+    def _read_joined(self, chunks: list[bytes]) -> None:
+        self._chain.feed(b"".join(chunks))
 
     def _break(self, error: Exception) -> None:
         """An operator raised: the round ends in an error, and what the others hold is still delivered."""
@@ -159,12 +161,6 @@ class Round:
             self._is_broken = True
             self._collect.feed(StreamError("operator_failed", f"{type(error).__name__}: {error}"))
             self._interrupt()
-
-    def _alarm(self, action: Callable[[], object]) -> None:
-        try:
-            action()
-        except Exception as error:
-            self._break(error)
 
     def stop(self) -> None:
         """End now: what has arrived is kept, and the missing rest is nobody's error."""
@@ -180,15 +176,16 @@ class Round:
     def fail(self, error: StreamError) -> None:
         """The source broke: say so in its place, after everything that arrived."""
         self.catch_up()
-        self._gate.run(self._end, error)
+        self._run(self.end, error)
 
     def finish(self) -> Reply:
         """The input is over: everything held is delivered, everything open is closed."""
         self.catch_up()
-        self._gate.run(self._end, None)
+        self._run(self.end)
         return self._collect.reply
 
-    def _end(self, error: StreamError | None) -> None:
+    def end(self, error: StreamError | None = None) -> None:
+        """The same, for one who is inside the gate."""
         if self._is_over:
             return
         self._is_over = True
@@ -200,7 +197,12 @@ class Round:
             except Exception as failure:
                 self._break(failure)
         self._chain.release()
-        self._turn._round_ended(self, self._collect.reply)
+        self._window.flush()
+        self._turn.round_ended(self, self._collect.reply)
+
+
+def _ring(action: Callable[[], object]) -> None:
+    action()
 
 
 def _readers(stages: Iterable[Stage[Any, Any]]) -> Iterator[Reader]:

@@ -11,16 +11,13 @@ from penstock.errors import TurnClosed
 from penstock.events import Event, StreamError, ToolInvocation, TurnCompleted, Usage
 from penstock.messages import Messages, MessageState
 from penstock.operators.clock import Clock, loop_clock
-from penstock.operators.coalesce import Coalesce
-from penstock.operators.gate import Gate
-from penstock.operators.phase import Phase
-from penstock.operators.stage import Chain
 from penstock.reply import Reply, TurnResult, total_usage
 from penstock.round import Round
+from penstock.showing import Showing
 from penstock.sinks.delivery import Delivery
 from penstock.sinks.mailbox import MailboxStatistics
 from penstock.sinks.sink import Item, Sink
-from penstock.sources.chunks import Source
+from penstock.sources.chunks import Chunk, Source
 from penstock.summary import Figures, TurnSummary
 from penstock.tool_block import ToolBlock
 from penstock.updates import MessagesChanged
@@ -50,9 +47,7 @@ class Turn:
         self.call_ids = numbered_ids("call")
         self._sinks = sinks
         self._clock = clock
-        self._gate = Gate()
         self._state = MessageState()
-        self._phase: Phase | None = None
         self._open_rounds: list[Round] = []
         self._rounds = 0
         self._chunks = 0
@@ -60,22 +55,19 @@ class Turn:
         self._error: StreamError | None = None
         self._message: str | None = None
         self._stop_reason = ""
-        self._is_open = False
-        self._is_ended = False
+        self._is_closed = False
+        self._showing: Showing | None = None
 
     async def __aenter__(self) -> "Turn":
         settings = self.pipeline.settings
-        self.clock = self._clock or loop_clock()
+        clock = self._clock or loop_clock()
         self._delivery = Delivery(
             self._sinks, self.turn_id, max_items=settings.sink_max_items, max_chars=settings.sink_max_chars
         )
-        self._figures = Figures(self.turn_id, self.clock.now) if self._delivery.wants(TurnSummary) else None
-        showing = self.pipeline.showing(self._state, notifies=self._delivery.wants(MessagesChanged))
+        self._figures = Figures(self.turn_id, clock.now) if self._delivery.wants(TurnSummary) else None
+        operator = self.pipeline.showing(self._state, notifies=self._delivery.wants(MessagesChanged))
         deliver = self._delivery.push if self._figures is None else self._count_and_deliver
-        self._events: Chain[Event, Item] = showing.chain().connect(deliver, self.clock, self._alarm)
-        self._coalesce = next(stage for stage in self._events.stages if isinstance(stage, Coalesce))
-        self._phase = next(stage for stage in self._events.stages if isinstance(stage, Phase))
-        self._is_open = True
+        self._showing = Showing(operator, deliver, clock)
         return self
 
     async def __aexit__(
@@ -94,38 +86,38 @@ class Turn:
 
     def open_round(self, backend: str | None = None) -> Round:
         """Begin a round that is pushed by hand, for loops that have their own way of reading."""
-        self._check_open()
+        showing = self._check_open()
         self._rounds += 1
-        round_ = Round(self, backend, self._rounds)
+        round_ = Round(self, showing, backend, self._rounds)
         self._open_rounds.append(round_)
         return round_
 
     def tool(self, call: ToolInvocation) -> ToolBlock:
         """A context around the execution of a call: it runs, it ends, exactly once."""
-        self._check_open()
-        return ToolBlock(self.push, call)
+        return ToolBlock(self._check_open().push, call)
 
     def push(self, event: Event) -> None:
         """Put an event of one's own into the turn's stream; after the end, it is dropped."""
-        self._gate.run(self._take, event)
+        self._entered().push(event)
 
     def complete(self, message: str) -> None:
         """End with this message instead of the last round's text: a hint request, a refusal, an early answer."""
-        if not self._is_ended:
-            self._check_open()
+        showing = self._entered()
+        if not showing.is_over:
             self._message = message
-            self._gate.run(self._end)
+            showing.run(self._end, showing)
 
     # ── ending early ─────────────────────────────────────────────────────────────────────────────────────
 
     def abort(self, reason: str = "aborted") -> None:
         """End the turn now; what has arrived is kept. A round under way returns its partial reply."""
-        if self._is_open and not self._is_ended:
+        showing = self._showing
+        if showing is not None and not showing.is_over:
             self._stop_reason = self._stop_reason or reason
             self.stop()
             for round_ in self._open_rounds:
                 round_.catch_up()
-            self._gate.run(self._end)
+            showing.run(self._end, showing)
 
     def stop(self) -> None:
         """End the round under way; its partial reply is returned and the turn goes on."""
@@ -134,13 +126,13 @@ class Turn:
 
     def detach(self, sink: Sink) -> None:
         """This sink hears no more; the turn goes on."""
-        self._gate.run(self._delivery.detach, sink)
+        self._entered().run(self._delivery.detach, sink)
 
     async def close(self) -> None:
         """End the turn if it has not ended, and close the sinks. Closing twice changes nothing."""
-        if self._is_open:
-            self._is_open = False
-            self._gate.run(self._end)
+        if self._showing is not None and not self._is_closed:
+            self._is_closed = True
+            self._showing.run(self._end, self._showing)
             await self._delivery.close(self.pipeline.settings.sink_close_timeout_s)
 
     # ── what there is to see ─────────────────────────────────────────────────────────────────────────────
@@ -148,17 +140,18 @@ class Turn:
     @property
     def messages(self) -> Messages:
         """The conversation as it is now, everything that has arrived included."""
-        if self._is_open and not self._is_ended:
+        showing = self._showing
+        if showing is not None and not showing.is_over:
             for round_ in self._open_rounds:
                 round_.catch_up()
-            self._gate.run(self._coalesce.flush)
+            showing.run(showing.window.flush)
         return self._state.messages
 
     @property
     def final_message(self) -> str:
         """The final message once the turn is over; until then, the text of the last message that has some."""
-        if self._phase is not None and self._phase.final_message is not None:
-            return self._phase.final_message
+        if self._showing is not None and self._showing.final_message is not None:
+            return self._showing.final_message
         texts = (message.text for message in reversed(self.messages) if not message.parent_call_id)
         return next((text for text in texts if text), "")
 
@@ -181,28 +174,29 @@ class Turn:
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def _check_open(self) -> None:
-        if self._is_ended:
-            raise TurnClosed("this turn has ended; open a new one with pipeline.turn()")
-        if not self._is_open:
+    def _entered(self) -> Showing:
+        if self._showing is None:
             raise TurnClosed("enter the turn first: async with pipeline.turn() as turn: …")
+        return self._showing
 
-    def _alarm(self, action: Callable[[], object]) -> None:
-        if not self._is_ended:
-            self._gate.run(action)
-
-    def _take(self, event: Event) -> None:
-        if not self._is_ended:
-            self._events.feed(event)
+    def _check_open(self) -> Showing:
+        showing = self._entered()
+        if showing.is_over:
+            raise TurnClosed("this turn has ended; open a new one with pipeline.turn()")
+        return showing
 
     def _count_and_deliver(self, item: Item) -> None:
         if self._figures is not None:
             self._figures.item(item)
         self._delivery.push(item)
 
-    def _round_ended(self, round_: Round, reply: Reply) -> None:
+    def count_round(self, number: int) -> Callable[[Chunk], object] | None:
+        """What is to be told each chunk of a new round, if anybody asks for figures."""
+        return None if self._figures is None else self._figures.open_round(number)
+
+    def round_ended(self, round_: Round, reply: Reply) -> None:
+        """A round's word, from inside the gate, that everything of it is delivered."""
         self._open_rounds.remove(round_)
-        self._coalesce.flush()
         self._chunks += round_.chunks
         self._error = reply.error
         if reply.usage is not None:
@@ -223,16 +217,13 @@ class Turn:
                 )
             )
 
-    def _end(self) -> None:
-        if self._is_ended:
+    def _end(self, showing: Showing) -> None:
+        if showing.is_over:
             return
         for round_ in list(self._open_rounds):
             round_.stop()
-            round_._end(None)
+            round_.end()
         self._stop_reason = self._stop_reason or ("error" if self._error else "completed")
-        self._events.feed(TurnCompleted(self._stop_reason, self._message, self.turn_id))
-        self._events.finish()
-        self._events.release()
-        self._is_ended = True
+        showing.end(TurnCompleted(self._stop_reason, self._message, self.turn_id))
         if self._figures is not None:
             self._delivery.push(self._figures.of_turn(self._stop_reason, total_usage(self._usage)))

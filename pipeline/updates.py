@@ -29,17 +29,17 @@ __all__ = [
 ToolStage: TypeAlias = Literal["start", "streaming", "running", "end"]
 
 
-class ThinkingUpdate(Struct, frozen=True):
+class ThinkingUpdate(Struct, frozen=True, gc=False):
     """The latest chunk before the final message; it takes the place of the one before."""
 
     content: str
 
 
-class FinalMessageStart(Struct, frozen=True):
+class FinalMessageStart(Struct, frozen=True, gc=False):
     """Assistant text begins: the thinking area is cleared. Once a turn."""
 
 
-class AssistantUpdate(Struct, frozen=True):
+class AssistantUpdate(Struct, frozen=True, gc=False):
     """The assistant's text so far. `chunk` is what is new; with `is_new`, it overwrites what was shown before."""
 
     accumulated: TextView
@@ -53,7 +53,7 @@ class AssistantUpdate(Struct, frozen=True):
         return str(self.accumulated)
 
 
-class Completed(Struct, frozen=True):
+class Completed(Struct, frozen=True, gc=False):
     """The turn is over: the streaming area is cleared and only `message` remains."""
 
     message: str
@@ -61,7 +61,7 @@ class Completed(Struct, frozen=True):
     turn_id: str = ""
 
 
-class ToolBlockUpdate(Struct, frozen=True):
+class ToolBlockUpdate(Struct, frozen=True, gc=False):
     """A tool call's life: `start`, `streaming` per chunk of parameters, `running`, and `end` exactly once."""
 
     id: str

@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from penstock.sinks.failures import Failures
@@ -20,7 +20,7 @@ class Delivery:
 
     def __init__(self, sinks: Sequence[Sink], turn_id: str, *, max_items: int, max_chars: int) -> None:
         self._ends: list[_End] = []
-        self._routes: dict[type, tuple[_End, ...]] = {}
+        self._routes: dict[type, Callable[[Any], object]] = {}
         for sink in sinks:
             if inspect.iscoroutinefunction(sink.on_next):
                 self._ends.append(_SlowEnd(sink, turn_id, Mailbox(max_items, max_chars)))
@@ -33,12 +33,21 @@ class Delivery:
 
     def push(self, item: Item | Summary) -> None:
         """Hand one item to every sink that accepts its class."""
-        kind = type(item)
-        ends = self._routes.get(kind)
-        if ends is None:
-            ends = self._routes[kind] = tuple([end for end in self._ends if end.wants(kind)])
-        for end in ends:
-            end.push(item)
+        push = self._routes.get(type(item))
+        if push is None:
+            push = self._routes[type(item)] = self._route(type(item))
+        push(item)
+
+    def _route(self, kind: type) -> Callable[[Any], object]:
+        pushes = [end.push for end in self._ends if end.wants(kind)]
+        if len(pushes) == 1:
+            return pushes[0]
+
+        def push_all(item: Any) -> None:
+            for push in pushes:
+                push(item)
+
+        return push_all
 
     def detach(self, sink: Sink) -> None:
         """This sink hears no more; the others and the stream go on."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
-from laws import push, times_as_long
+from laws import check_takes, push
 
 from penstock.operators.normalize import normalize
 
@@ -91,4 +91,4 @@ def test_ten_times_the_records_take_about_ten_times_as_long(stream: str) -> None
     backend, make = STREAMS[stream]
     many = [orjson.dumps(make(number)) for number in range(10_000)]
     few = many[:1_000]
-    assert times_as_long(lambda: push(normalize(backend), many), lambda: push(normalize(backend), few)) <= 14
+    check_takes(lambda: push(normalize(backend), many), lambda: push(normalize(backend), few), at_most=14)

@@ -7,7 +7,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from laws import check_balance, push, through_rx, times_as_long
+from laws import check_balance, check_takes, push, through_rx
 from reading import errors, one, only, said
 
 from penstock.backends.reader import Backend, Reader, Record
@@ -195,4 +195,4 @@ def test_ten_times_the_input_takes_about_ten_times_as_long(
     backend: str, payloads: Callable[[int], list[bytes]]
 ) -> None:
     small, large = payloads(2_000), payloads(20_000)
-    assert times_as_long(lambda: push(normalize(backend), large), lambda: push(normalize(backend), small)) <= 14
+    check_takes(lambda: push(normalize(backend), large), lambda: push(normalize(backend), small), at_most=14)

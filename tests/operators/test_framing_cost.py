@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from laws import push, times_as_long
+from laws import check_takes, push
 
 from penstock.events import TextDelta
 from penstock.operators.decode_utf8 import decode_utf8
@@ -64,7 +64,7 @@ def test_ten_times_as_much_takes_about_ten_times_as_long(
     operator: Make, items: Callable[[int], Iterable[Any]]
 ) -> None:
     small, large = list(items(500)), list(items(5000))
-    assert times_as_long(lambda: push(operator(), large), lambda: push(operator(), small), rounds=6) <= 14
+    check_takes(lambda: push(operator(), large), lambda: push(operator(), small), at_most=14)
 
 
 def test_snapshots_cost_no_more_than_reading_them() -> None:
@@ -76,4 +76,4 @@ def test_snapshots_cost_no_more_than_reading_them() -> None:
         for snapshot in snapshots:
             snapshot.text.encode()
 
-    assert times_as_long(lambda: push(to_deltas("accumulated"), snapshots), read) < 10
+    check_takes(lambda: push(to_deltas("accumulated"), snapshots), read, at_most=10)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import merged, push, times_as_long
+from laws import check_takes, merged, push
 from reactivex.subject import Subject
 from reactivex.testing import TestScheduler
 
@@ -231,4 +231,4 @@ def test_ten_times_the_items_take_about_ten_times_as_long(name: str) -> None:
     make, items = ALL[name]
     small, large = items(2_000), items(20_000)
 
-    assert times_as_long(lambda: push(make(), large), lambda: push(make(), small)) <= 16
+    check_takes(lambda: push(make(), large), lambda: push(make(), small), at_most=16)

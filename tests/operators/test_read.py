@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from conftest import recordings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import merged, push, through_rx
+from reactivex.testing import TestScheduler
 
 from penstock.bench.workload import Kind, make_workload
+from penstock.operators.clock import SchedulerClock
 from penstock.operators.frame import frame
 from penstock.operators.normalize import normalize
 from penstock.operators.read import Read, read
@@ -40,6 +43,28 @@ def short(backend: str, chunks: list[Any]) -> list[Any]:
     return merged(push(read(backend), chunks))
 
 
+def waited(backend: str, chunks: list[bytes], seed: int = 1) -> list[Any]:
+    """The same, where several chunks have waited for each other, as they do while a window is closed."""
+    randomness = random.Random(seed)
+    out: list[Any] = []
+    chain = read(backend).chain().connect(out.append, SchedulerClock(TestScheduler()), lambda action: action())
+    stage = chain.stages[0]
+    assert isinstance(stage, Read)
+    while chunks:
+        together = randomness.randint(1, 5)
+        stage.feed_all(chunks[:together])
+        chunks = chunks[together:]
+    chain.finish()
+    return merged(out)
+
+
+def one_by_one(body: bytes) -> list[bytes]:
+    """Each record as a chunk of its own, as most servers send them."""
+    return re.findall(
+        rb".+?(?:\n\n|\r\n\r\n|\Z)" if b"data:" in body else rb".*\n|.+", body, re.DOTALL * (b"data:" in body)
+    )
+
+
 def cut(body: bytes, largest: int, seed: int = 1) -> list[bytes]:
     randomness = random.Random(seed)
     chunks = []
@@ -57,6 +82,8 @@ def test_every_recording_reads_the_same_both_ways_however_it_is_cut(file: Path) 
     expected = plain(backend, [body])
     for largest in (40, 1500, 100_000):
         assert short(backend, cut(body, largest)) == expected
+        assert waited(backend, cut(body, largest)) == expected
+    assert waited(backend, one_by_one(body)) == expected
     assert merged(push(read("auto"), cut(body, 700))) == merged(push(frame() | normalize("auto"), [body]))
 
 
@@ -111,7 +138,21 @@ def test_made_up_vendors_read_the_same_both_ways(
     expected = plain("openai-chat", [body])
     assert short("openai-chat", [body]) == expected
     assert short("openai-chat", cut(body, 300, seed)) == expected
+    assert waited("openai-chat", one_by_one(body), seed) == expected
+    assert waited("openai-chat", cut(body, 300, seed), seed) == expected
     assert merged(through_rx(read("openai-chat"), cut(body, 90, seed))) == expected
+
+
+def test_a_chunk_that_only_has_the_length_of_an_empty_repetition_is_not_taken_for_one() -> None:
+    first, second = one_by_one(body_of([chunk({"role": "assistant", "content": ""}), chunk({"content": "a"})]))[:2]
+    around = len(second) - 1
+    torn = second + second[: around // 2]
+    rest = second[around // 2 :]
+    assert len(rest + second[: around - len(rest)]) == around
+    chunks = [first, second, second, torn, rest + second[: around - len(rest)], second[around - len(rest) :]]
+    body = b"".join(chunks)
+    for seed in range(20):
+        assert waited("openai-chat", chunks, seed) == plain("openai-chat", [body])
 
 
 PIECES = {

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import check_balance, cuts, every_cut, merged, push, through_rx, times_as_long
+from laws import check_balance, check_takes, cuts, every_cut, merged, push, through_rx
 from text_streams import Said, every_way, said, text_message, through
 
 from penstock.events import (
@@ -308,7 +308,7 @@ GROWING: dict[str, Callable[[int], list[str]]] = {
 def test_13_the_cost_of_a_chunk_does_not_grow(growing: str) -> None:
     chunks = 10_000 if growing in ("plain text", "json arguments") else 2_000
     small, large = (text_message(*GROWING[growing](count)) for count in (chunks, 10 * chunks))
-    assert times_as_long(lambda: push(CALLS, large), lambda: push(CALLS, small)) <= 14
+    check_takes(lambda: push(CALLS, large), lambda: push(CALLS, small), at_most=14)
 
 
 # ── 14: order ────────────────────────────────────────────────────────────────────────────────────────────────

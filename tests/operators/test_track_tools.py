@@ -9,7 +9,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laws import cuts, push, through_rx, times_as_long
+from laws import check_takes, cuts, push, through_rx
 from reactivex.subject import Subject
 from reactivex.testing import TestScheduler
 
@@ -349,4 +349,4 @@ def test_the_cost_of_a_chunk_does_not_grow_with_the_arguments_law_4() -> None:
         return a_message(a_call('{"path": "a.py", "content": "', *["word \\n wo"] * chunks, '"}'))
 
     operator, small, large = finalize() | track_tools(), call_of(2_000), call_of(20_000)
-    assert times_as_long(lambda: push(operator, large), lambda: push(operator, small)) < 14
+    check_takes(lambda: push(operator, large), lambda: push(operator, small), at_most=14)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from laws import times_as_long
+from laws import check_takes
 from rich.console import Console
 from terminals import LIVE, answer, pieces_of
 
@@ -58,14 +58,14 @@ def streamed(text: str) -> None:
 
 def test_streaming_in_chunks_of_four_costs_at_most_three_times_rendering_once() -> None:
     text = answer(150)
-    assert times_as_long(lambda: streamed(text), lambda: once(text), rounds=2) <= 3
+    check_takes(lambda: streamed(text), lambda: once(text), at_most=3, rounds=2)
 
 
 @pytest.mark.slow
 def test_a_megabyte_in_chunks_of_four_costs_at_most_three_times_rendering_it_once() -> None:
     text = answer(2000)
     assert len(text) > 1_000_000
-    assert times_as_long(lambda: streamed(text), lambda: once(text), rounds=1) <= 3
+    check_takes(lambda: streamed(text), lambda: once(text), at_most=3, rounds=1)
 
 
 @pytest.mark.parametrize(
@@ -85,4 +85,4 @@ def test_the_cost_grows_with_the_text_and_no_faster(text: str, request: pytest.F
     openings = {"one fence": "```python\n", "one item": "- item\n", "one table": "| a | b |\n|---|---|\n"}
     opening = next((opening for name, opening in openings.items() if name in request.node.name), "")
     small, large = (opening + text * (size // len(text)) for size in (8_000, 40_000))
-    assert times_as_long(lambda: streamed(large), lambda: streamed(small), rounds=2) <= 7.5
+    check_takes(lambda: streamed(large), lambda: streamed(small), at_most=7.5, rounds=2)

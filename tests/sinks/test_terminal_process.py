@@ -1,5 +1,6 @@
 """The program on a real pseudo-terminal: what it shows, what it leaves, how it is stopped (issue 6)."""
 
+import json
 import os
 import random
 import re
@@ -165,17 +166,29 @@ def test_keys_pressed_are_not_echoed_and_line_editing_is_off_only_meanwhile() ->
         check_left_sane(program)
 
 
-def test_a_frame_is_one_write_to_the_terminal(said: str) -> None:
-    """Seen from outside: the pieces that are read never end inside a frame."""
-    command = penstock("demo", "--speed", "30")
-    with PseudoTerminal(command) as program:
-        ends = [0]
-        while program._read():
-            if len(program.output) != ends[-1]:
-                ends.append(len(program.output))
-        cut = [end for end in ends[1:] if not re.search(r"(\x1b\[\?2026l|\x1b\[\?25h|\n)$", program.output[:end])]
-        # The kernel hands a pseudo-terminal's output over in blocks of 4 KiB at most; only larger frames are cut.
-        assert len(cut) <= len(program.output) // 4000
+NOTING_WRITES = """
+import io, json, os, sys
+from penstock.cli import main
+
+class Noting(io.FileIO):
+    def write(self, data):
+        print(json.dumps(bytes(data).decode()), file=notes)
+        return super().write(data)
+
+with open(sys.argv.pop(1), "w") as notes:
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(Noting(1, "w", closefd=False)), "utf-8")
+    sys.exit(main())
+"""
+
+
+def test_a_frame_is_one_write_to_the_terminal(tmp_path: Path) -> None:
+    """As the system sees it: no write ends inside a frame."""
+    notes = tmp_path / "writes"
+    with PseudoTerminal([sys.executable, "-c", NOTING_WRITES, str(notes), "demo", "--speed", "30"]) as program:
+        assert program.read_to_end() == 0
+    writes = [json.loads(line) for line in notes.read_text().splitlines()]
+    assert sum("\x1b[?2026h" in write for write in writes) > 10
+    assert [write for write in writes if write.count("\x1b[?2026h") != write.count("\x1b[?2026l")] == []
 
 
 @pytest.fixture
