@@ -48,6 +48,16 @@ class Phase(Stage[Event, Event | Update]):
 
     def feed(self, item: Event) -> None:
         self.emit(item)
+        if (
+            type(item) is TextDelta
+            and item.block_index == self._only
+            and not item.parent_call_id
+            and not item.replace
+        ):
+            text = self._text
+            text.append(item.text)
+            self.emit(AssistantUpdate(TextView(text, text.length), item.text, False, item.message_id))
+            return
         handler = self._handlers.get(type(item))
         if handler is not None:
             handler(self, item)
@@ -76,12 +86,8 @@ class Phase(Stage[Event, Event | Update]):
     def _text_delta(self, delta: TextDelta) -> None:
         if delta.parent_call_id:
             return
-        text = self._text
         if delta.replace:
             self._replace_block(delta.block_index, delta.text, delta.message_id)
-        elif delta.block_index == self._only:
-            text.append(delta.text)
-            self.emit(AssistantUpdate(TextView(text, text.length), delta.text, False, delta.message_id))
         else:
             self._append(delta.block_index, delta.text, delta.message_id)
 

@@ -1,6 +1,7 @@
 """Framing and normalizing as one stage, with a short way for what repeats."""
 
 import re
+import string
 from collections.abc import Callable, Iterator
 from itertools import takewhile
 
@@ -24,7 +25,12 @@ _MANY_BYTES = 4096
 # As numbers: looking for bytes in bytes costs an exception inside CPython, looking for one byte does not.
 _BACKSLASH = ord("\\")
 _CARRIAGE_RETURN = ord("\r")
-_PADDED = re.compile(rb"(.*\}) +(\}\n+)")
+# What servers fill their records up with, to any length, against eavesdroppers: Anthropic with spaces before the
+# last brace, OpenAI with letters in a field of their own. Before it, after it, and what it is made of.
+_FILLERS = (
+    (re.compile(rb"(.*\}) +(\}\n+)"), b" "),
+    (re.compile(rb'(.*"obfuscation":")\w*("[^"].*)', re.DOTALL), (string.ascii_letters + string.digits).encode()),
+)
 
 
 class Read(Stage[bytes | str, Event]):
@@ -40,7 +46,7 @@ class Read(Stage[bytes | str, Event]):
     """
 
     __slots__ = (
-        "_after", "_before", "_begin", "_between", "_end", "_frame", "_head", "_held", "_is_between_records",
+        "_after", "_around", "_before", "_between", "_filler", "_frame", "_head", "_held", "_is_between_records",
         "_is_open", "_key", "_misses", "_payload", "_quote", "_repeated", "_write", "reader",
     )  # fmt: skip
 
@@ -56,6 +62,7 @@ class Read(Stage[bytes | str, Event]):
         self._before = b""
         self._after = b""
         self._quote = self._key = self._head = self._between = b""
+        self._filler = b""
         self._repeated = self._repeated_exactly
         self._write: Callable[[str], object] | None = None
 
@@ -82,16 +89,12 @@ class Read(Stage[bytes | str, Event]):
     def feed_all(self, reads: list[bytes]) -> None:
         """The same as `feed` with the reads joined, cheaper where each is one record that repeats the last one."""
         write = self._write
-        if write is not None and not self._held:
-            before, after, begin, end = self._before, self._after, self._begin, self._end
-            pieces = [read[begin:end] for read in reads if read[:begin] == before and read[end:] == after]
-            text = b"".join(pieces)
-            if (
-                len(pieces) == len(reads)
-                and len(text) == sum(map(len, reads)) + (end - begin) * len(reads)  # no end overlapped the other
-                and _BACKSLASH not in text
-                and self._decode(b'"%b"' % text, write)
-            ):
+        if write is not None and not self._held and not self._quote:
+            before, after = self._before, self._after
+            text = b"".join([read.removeprefix(before).removesuffix(after) for read in reads])
+            # As short as it must be, if every read had both.
+            is_all = len(text) == sum(map(len, reads)) - self._around * len(reads)
+            if is_all and _BACKSLASH not in text and self._decode(b'"%b"' % text, write):
                 return
         self.feed(b"".join(reads))
 
@@ -137,9 +140,9 @@ class Read(Stage[bytes | str, Event]):
             return b"", 0
         return text, position
 
-    def _repeated_but_for_padding(self, chunk: bytes) -> tuple[bytes, int]:
-        """The same, where the server puts any number of spaces before the last brace, against eavesdroppers."""
-        before, quote, after = self._before, self._quote, self._after
+    def _repeated_but_for_filler(self, chunk: bytes) -> tuple[bytes, int]:
+        """The same, where the server fills its records up to any length."""
+        before, quote, after, filler = self._before, self._quote, self._after, self._filler
         before_length, quote_length, after_length = len(before), len(quote), len(after)
         startswith, find = chunk.startswith, chunk.find
         position = 0
@@ -148,7 +151,7 @@ class Read(Stage[bytes | str, Event]):
             begin = position + before_length
             end = find(quote, begin)
             stop = find(after, end + quote_length)
-            if end < 0 or stop < 0 or chunk[end + quote_length : stop].strip(b" "):
+            if end < 0 or stop < 0 or chunk[end + quote_length : stop].strip(filler):
                 break
             piece = chunk[begin:end]
             if _escapes_what_follows(piece):
@@ -222,13 +225,16 @@ class Read(Stage[bytes | str, Event]):
                 self._before = record[: begin - len(payload) - len(record_end)]
                 self._after = record[end - len(payload) - len(record_end) :]
                 self._repeated = self._repeated_exactly
-                padded = _PADDED.fullmatch(self._after)
-                if padded:
-                    self._quote, self._after = padded.groups()
-                    self._repeated = self._repeated_but_for_padding
+                self._quote = b""
+                for filled, filler in _FILLERS:
+                    found = filled.fullmatch(self._after)
+                    if found:
+                        self._quote, self._after = found.groups()
+                        self._filler = filler
+                        self._repeated = self._repeated_but_for_filler
                 self._key = self._before[-_KEY_LENGTH:]
                 self._head = self._before[:-_KEY_LENGTH]
-                self._begin, self._end = len(self._before), -len(self._after)
+                self._around = len(self._before) + len(self._after)
                 self._between = self._after + self._head
 
     def _close_short_way(self) -> None:

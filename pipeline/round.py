@@ -27,9 +27,9 @@ class Round:
     """One model call of a turn, pushed by hand: `feed` chunks, then `finish`. `Turn.round` does it for a source."""
 
     __slots__ = (
-        "_alarm", "_chain", "_collect", "_count", "_is_broken", "_is_interrupted", "_is_over", "_may_join_chunks",
+        "_alarm", "_chain", "_collect", "_is_broken", "_is_interrupted", "_is_over", "_may_join_chunks",
         "_now", "_read_all", "_reader", "_reads_text", "_run", "_task", "_turn", "_waiting", "_waiting_bytes",
-        "_window", "chunks", "is_stopped", "number",
+        "_watch", "_window", "chunks", "is_stopped", "number",
     )  # fmt: skip
 
     def __init__(self, turn: "Turn", showing: Showing, backend: str | None, number: int) -> None:
@@ -59,7 +59,7 @@ class Round:
         self.is_stopped = False
         self.number = number
         self.chunks = 0
-        self._count = turn.count_round(number)
+        self._watch = turn.count_round(number)
 
     @property
     def backend(self) -> str:
@@ -97,8 +97,8 @@ class Round:
         While the window is closed, nothing could be shown: bytes that arrive then wait, unread, until it opens or
         there are many of them, and are read in one go. Called from the turn's own thread.
         """
-        if self._count is not None:
-            self._count(chunk)
+        if self._watch is not None:
+            self._watch(chunk)
         waiting = self._waiting
         if waiting and type(chunk) is bytes:
             waiting.append(chunk)

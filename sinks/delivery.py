@@ -40,8 +40,8 @@ class Delivery:
 
     def _route(self, kind: type) -> Callable[[Any], object]:
         pushes = [end.push for end in self._ends if end.wants(kind)]
-        if len(pushes) == 1:
-            return pushes[0]
+        if len(pushes) < 2:
+            return pushes[0] if pushes else _ignore
 
         def push_all(item: Any) -> None:
             for push in pushes:
@@ -75,6 +75,10 @@ class Delivery:
                     end.hurry()
         if is_cancelled:
             raise asyncio.CancelledError
+
+
+def _ignore(item: Any) -> None:
+    """For what nobody wants."""
 
 
 class _End:

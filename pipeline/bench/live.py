@@ -29,7 +29,7 @@ class Live:
     added_ms: tuple[float, float]
     """From the arrival of the oldest chunk in an update to that update: the median, and the 99th percentile."""
     core_share: float
-    """Of one core, what feeding and showing took: without the generator of the chunks."""
+    """Of one core, what feeding and showing took: without the generator of the chunks and the stopwatches."""
     machine_ms: float
     """How late the machine itself was, with nothing to do but the generator: the 99th percentile."""
 
@@ -40,11 +40,11 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
 
-class _Machine(NamedTuple):
-    """What the generator alone takes, and how late it is."""
+class _Pace(NamedTuple):
+    """What it took to feed everything at its time, and how late it was each time the loop woke for it."""
 
     core_share: float
-    late_ms: float
+    late_s: list[float]
 
 
 class _Stopwatch(Sink):
@@ -52,9 +52,9 @@ class _Stopwatch(Sink):
 
     accepts = frozenset({AssistantUpdate, ThinkingUpdate, ToolBlockUpdate})
 
-    def __init__(self) -> None:
+    def __init__(self, added: Sequence[float] = ()) -> None:
         self.oldest: float | None = None
-        self.added: list[float] = []
+        self.added = list(added)
 
     def on_next(self, item: Item) -> None:
         if self.oldest is not None:
@@ -72,14 +72,9 @@ def measure_live(
     max_chunks: int = 250,
 ) -> Live:
     """Feed `arrivals` to each of `streams` turns at `chunks_per_s`, evenly spread, on an event loop of its own."""
-    lateness: list[float] = []
-
-    def ignore(read: bytes, due: float) -> None:
-        lateness.append((time.perf_counter() - due) * 1000)
-
-    idle_s, idle_took_s = asyncio.run(_pace([ignore] * streams, arrivals[: max_chunks // 4 + 1], chunks_per_s))
-    machine = _Machine(idle_s / idle_took_s, percentile(lateness, 0.99))
-    return asyncio.run(_measure(pipeline, backend, arrivals[:max_chunks], streams, chunks_per_s, machine))
+    ignoring = [_feeding(lambda read: None, _Stopwatch([0.0])) for _ in range(streams)]
+    idle = asyncio.run(_pace(ignoring, arrivals[: max_chunks // 4 + 1], chunks_per_s))
+    return asyncio.run(_measure(pipeline, backend, arrivals[:max_chunks], streams, chunks_per_s, idle))
 
 
 async def _measure(
@@ -88,7 +83,7 @@ async def _measure(
     arrivals: Sequence[bytes],
     streams: int,
     chunks_per_s: float,
-    machine: _Machine,
+    idle: _Pace,
 ) -> Live:
     watches = [_Stopwatch() for _ in range(streams)]
     async with AsyncExitStack() as stack:
@@ -101,7 +96,7 @@ async def _measure(
             fed = _feed_until_shown(feed, watch, arrivals)
             await asyncio.sleep(0)
         gc.collect()  # what opening has left is not the stream's
-        busy_s, took_s = await _pace(feeds, arrivals[fed:], chunks_per_s)
+        busy = await _pace(feeds, arrivals[fed:], chunks_per_s)
     first = [watch.added[0] * 1000 for watch in watches if watch.added]
     added = [wait * 1000 for watch in watches for wait in watch.added[1:]]
     return Live(
@@ -110,8 +105,8 @@ async def _measure(
         len(first) + len(added),
         (percentile(first, 0.5), percentile(first, 0.99)),
         (percentile(added, 0.5), percentile(added, 0.99)),
-        max(0.0, busy_s / took_s - machine.core_share),
-        machine.late_ms,
+        max(0.0, busy.core_share - idle.core_share),
+        percentile(idle.late_s, 0.99) * 1000,
     )
 
 
@@ -137,8 +132,9 @@ def _feed_until_shown(feed: Callable[[bytes, float], object], watch: _Stopwatch,
 
 async def _pace(
     feeds: Sequence[Callable[[bytes, float], object]], arrivals: Sequence[bytes], chunks_per_s: float
-) -> tuple[float, float]:
-    """Every chunk at its time, however late the one before it was. CPU seconds and seconds it took."""
+) -> _Pace:
+    """Every chunk at its time, however late the one before it was."""
+    late_s: list[float] = []
     step_s = 1 / (chunks_per_s * len(feeds))
     cpu = time.process_time()
     began = due = now = time.perf_counter()
@@ -148,6 +144,7 @@ async def _pace(
                 # The loop has its turn after what was due together, as after a round of ready sockets.
                 await asyncio.sleep(_SLEEP_S)
                 now = time.perf_counter()
+                late_s.append(max(0.0, now - due))
             feed(read, due)
             due += step_s
-    return time.process_time() - cpu, time.perf_counter() - began
+    return _Pace((time.process_time() - cpu) / (time.perf_counter() - began), late_s)

@@ -121,20 +121,30 @@ records = st.builds(
     deltas,
     st.sampled_from([{}, {}, {}, {}, {"usage": None}, {"obfuscation": "xyz"}, {"usage": {"prompt_tokens": 3}}]),
 )
+fillers = st.sampled_from(["", "a", "xY9", "0" * 20, "with space", 'a"quote', "b\\", "é", None])
 
 
 @settings(max_examples=150)
 @given(
     st.lists(st.lists(records, min_size=1, max_size=2).map(lambda few: few * 4), max_size=6),
+    st.lists(fillers, max_size=5),
     st.booleans(),
     st.booleans(),
     st.sampled_from(["\n", "\n", "\r\n"]),
     st.integers(0, 1000),
 )
 def test_made_up_vendors_read_the_same_both_ways(
-    groups: list[list[dict[str, Any]]], lines: bool, ascii_only: bool, end: str, seed: int
+    groups: list[list[dict[str, Any]]],
+    fillers: list[str | None],
+    lines: bool,
+    ascii_only: bool,
+    end: str,
+    seed: int,
 ) -> None:
-    body = body_of([r for group in groups for r in group], lines=lines, ascii_only=ascii_only, end=end)
+    sent = [r for group in groups for r in group]
+    if fillers:
+        sent = [{**r, "obfuscation": fillers[n % len(fillers)]} for n, r in enumerate(sent)]
+    body = body_of(sent, lines=lines, ascii_only=ascii_only, end=end)
     expected = plain("openai-chat", [body])
     assert short("openai-chat", [body]) == expected
     assert short("openai-chat", cut(body, 300, seed)) == expected
@@ -231,6 +241,19 @@ def test_a_long_message_takes_the_short_way_and_says_the_same(kind: str, pads: l
     assert count_of_plain_payloads("anthropic", cut(body, 1500)) < 300
 
 
+@pytest.mark.parametrize("place", ["last", "amid"])
+def test_an_answer_obfuscated_as_openai_does_takes_the_short_way_and_says_the_same(place: str) -> None:
+    sent = []
+    for number, word in enumerate(("some", ' "words"', " and\\", "\n{}", " — 水") * 400):
+        filler = {"obfuscation": "aB3"[: number % 4] * (number % 5)}
+        record = chunk({"content": word}) | filler
+        sent.append(record if place == "last" else record | {"object": record.pop("object"), "usage": None})
+    body = body_of([chunk({"role": "assistant", "content": ""}), *sent])
+    assert short("openai-chat", cut(body, 1500)) == plain("openai-chat", [body])
+    assert waited("openai-chat", one_by_one(body)) == plain("openai-chat", [body])
+    assert count_of_plain_payloads("openai-chat", cut(body, 1500)) < 300
+
+
 @pytest.mark.parametrize("kind", ["text", "thinking", "tools"])
 @pytest.mark.parametrize("largest", [1500, 100_000])
 def test_a_long_answer_takes_the_short_way_and_says_the_same(kind: Kind, largest: int) -> None:
@@ -266,7 +289,7 @@ def test_a_stream_that_never_repeats_gives_the_short_way_up() -> None:
     stage.emit = lambda event: None
     stage.start()
     for number in range(100):
-        stage.feed(body_of([chunk({"content": "x"}, obfuscation="y" * number)])[:-14])
+        stage.feed(body_of([chunk({"content": "x"}, number=number)])[:-14])
     assert not stage._is_open
 
 
