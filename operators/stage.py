@@ -7,6 +7,8 @@ A **stage** is a state machine. It is made anew for every subscription and hears
   (many deltas of one network read become one). Optional.
 * `finish()`: the input is over, whether it completed, failed or was aborted. Emit everything still held. Optional.
 
+A stage that only passes on deltas of text and thinking may say so (`ignores_text`); they then go by it.
+
 A timed stage also has `self.clock` (`penstock.operators.clock`); it is told when to `start` and to `release`
 its timers.
 

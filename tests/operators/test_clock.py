@@ -6,11 +6,13 @@ import weakref
 from contextvars import ContextVar
 from typing import cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reactivex.testing import TestScheduler
 from virtual_loop import LoopInVirtualTime, clock_in
 
-from penstock.operators.clock import LoopClock, clock_of, loop_clock
+from penstock.operators.clock import Clock, LoopClock, SchedulerClock, alarm_of, clock_of, loop_clock
 
 GRID_S = 1 / 256
 
@@ -103,6 +105,46 @@ def test_alarms_that_share_a_timer_ring_in_the_contexts_they_were_set_in() -> No
     assert loop.made == 1
     loop.run_until(1001.0)
     assert heard == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", ["of a loop", "of a scheduler"])
+def test_one_alarm_can_be_set_again_and_again_and_is_cancelled_by_a_call(kind: str) -> None:
+    loop = LoopInVirtualTime()
+    scheduler = TestScheduler()
+    clock: Clock = clock_in(loop) if kind == "of a loop" else SchedulerClock(scheduler)
+    advance = loop.run_until if kind == "of a loop" else scheduler.advance_to
+    rung: list[float] = []
+    began = clock.now()
+    alarm = alarm_of(clock, lambda: rung.append(round(clock.now() - began)))
+    alarm()  # not set: nothing
+    for second in (1, 2, 3):
+        alarm.ring_at(began + second)
+        if second == 2:
+            alarm()
+            alarm()
+        advance(began + second + 0.1)
+    alarm()
+    assert rung == [1, 3]
+    assert not loop.armed
+
+
+def test_an_alarm_may_set_itself_while_it_rings_and_rings_in_the_context_it_was_made_in() -> None:
+    request: ContextVar[str] = ContextVar("request", default="none")
+    loop = LoopInVirtualTime()
+    clock = clock_in(loop)
+    heard: list[str] = []
+
+    def ring() -> None:
+        heard.append(request.get())
+        if len(heard) < 3:
+            alarm.ring_at(clock.now() + 1)
+
+    token = request.set("mine")
+    alarm = alarm_of(clock, ring)
+    request.reset(token)
+    alarm.ring_at(clock.now())
+    loop.run_until(1010.0)
+    assert heard == ["mine"] * 3
 
 
 def test_everybody_in_a_loop_has_the_same_clock_and_neither_outlives_its_users(run_async: asyncio.Runner) -> None:

@@ -105,6 +105,22 @@ ALL: dict[str, tuple[Callable[[], Operator[Any, Any]], Callable[[int], Sequence[
     **{name: (make, events) for name, make in EVENTS.items()},
     **OTHERS,
 }
+DELTAS_OF_TEXT = (TextDelta("word ", 0, "m"), ThinkingDelta("hm ", 1, "m", "call", True))
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_what_says_that_it_ignores_text_passes_it_on_untouched(name: str) -> None:
+    """Such a stage is left out of the way of text, so nobody would see that it did something after all."""
+    stages = [stage for stage in EVENTS[name]().chain().stages if stage.ignores_text]
+    out: list[Event] = []
+    for stage in stages:
+        stage.emit = stage.emit_text = out.append
+        for delta in DELTAS_OF_TEXT:
+            stage.feed(delta)
+    assert out == [*DELTAS_OF_TEXT] * len(stages)
+    assert bool(stages) is (name == "track_tools")
+
+
 KNOWN_ELSEWHERE = {"Operator", "Stage", "FrameError", "ServerSentEvent", "View", "hide", "redact", "view_gate"}
 """What is no operator, or has its laws in a test of its own, because it takes updates or patterns."""
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import Completed, Pipeline, Settings, ToolBlockUpdate, Turn, TurnClosed, TurnCompleted
+from penstock.events import Text, ToolInvocation
 from penstock.sinks.sink import Item, Sink
 from penstock.testing import (
     RecordingSink,
@@ -325,8 +326,15 @@ def test_a_turn_nobody_has_entered_has_nothing_to_end(run_async: asyncio.Runner,
         turn.stop()
         await turn.close()
         assert (turn.final_message, len(turn.messages)) == ("", 0)
-        with pytest.raises(TurnClosed, match="enter the turn first"):
-            turn.complete("early")
+        for too_early in (
+            lambda: turn.complete("early"),
+            lambda: turn.push(Text("early", 0)),
+            lambda: turn.open_round(),
+            lambda: turn.tool(ToolInvocation("call", "f", {}, 0)),
+            lambda: turn.detach(seen),
+        ):
+            with pytest.raises(TurnClosed, match="enter the turn first"):
+                too_early()
         async with turn:
             await turn.round([answer("all the same")])
 
