@@ -25,6 +25,7 @@ _MANY_BYTES = 4096
 # As numbers: looking for bytes in bytes costs an exception inside CPython, looking for one byte does not.
 _BACKSLASH = ord("\\")
 _CARRIAGE_RETURN = ord("\r")
+_LINE_FEED = ord("\n")
 # What servers fill their records up with, to any length, against eavesdroppers: Anthropic with spaces before the
 # last brace, OpenAI with letters in a field of their own. Before it, after it, and what it is made of.
 _FILLERS = (
@@ -136,28 +137,28 @@ class Read(Stage[bytes | str, Event]):
             else:
                 position -= len(key) + len(self._head)
         text = b'"%b"' % b"".join(pieces)
-        if _BACKSLASH in text and any(map(_escapes_what_follows, pieces)):
+        if _BACKSLASH in text and any(_escapes_what_follows(piece) for piece in pieces if piece[-1:] == b"\\"):
             return b"", 0
         return text, position
 
     def _repeated_but_for_filler(self, chunk: bytes) -> tuple[bytes, int]:
         """The same, where the server fills its records up to any length."""
         before, quote, after, filler = self._before, self._quote, self._after, self._filler
-        before_length, quote_length, after_length = len(before), len(quote), len(after)
-        startswith, find = chunk.startswith, chunk.find
+        lead, tail = len(before), len(after)
+        unended = tail - len(self._frame.record_end)
         position = 0
         found: list[bytes] = []
-        while startswith(before, position):
-            begin = position + before_length
-            end = find(quote, begin)
-            stop = find(after, end + quote_length)
-            if end < 0 or stop < 0 or chunk[end + quote_length : stop].strip(filler):
+        while chunk[position : position + lead] == before:
+            begin = position + lead
+            end = chunk.find(_LINE_FEED, begin) - unended
+            if end < begin or chunk[end : end + tail] != after:
                 break
-            piece = chunk[begin:end]
-            if _escapes_what_follows(piece):
+            quoted = chunk[begin:end].rstrip(filler)
+            piece = quoted.removesuffix(quote)
+            if len(piece) == len(quoted) or (piece[-1:] == b"\\" and _escapes_what_follows(piece)):
                 break
             found.append(piece)
-            position = stop + after_length
+            position = end + tail
         return b'"%b"' % b"".join(found), position
 
     def _hold(self, rest: bytes) -> bytes:
