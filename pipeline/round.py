@@ -3,20 +3,17 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.backends.reader import Reader
 from penstock.errors import PenstockError, SourceFailed
-from penstock.events import StreamError
+from penstock.events import Event, StreamError
 from penstock.operators.clock import alarm_of
 from penstock.operators.read import Read
-from penstock.operators.stage import Chain, Stage
+from penstock.operators.stage import Chain, Operator, Stage
 from penstock.reply import CollectReply, Reply
 from penstock.showing import Showing
 from penstock.sources.chunks import Chunk, Source, chunks_of
-
-if TYPE_CHECKING:
-    from penstock.turn import Turn
 
 __all__ = ["Round"]
 
@@ -27,18 +24,28 @@ class Round:
     """One model call of a turn, pushed by hand: `feed` chunks, then `finish`. `Turn.round` does it for a source."""
 
     __slots__ = (
-        "_alarm", "_chain", "_collect", "_is_broken", "_is_interrupted", "_is_over", "_may_join_chunks",
-        "_now", "_read_all", "_reader", "_reads_text", "_run", "_task", "_turn", "_waiting", "_waiting_bytes",
-        "_watch", "_window", "chunks", "is_stopped", "number",
+        "_alarm", "_chain", "_collect", "_is_broken", "_is_interrupted", "_is_over", "_may_join_chunks", "_now",
+        "_on_end", "_read_all", "_reader", "_reads_text", "_run", "_task", "_waiting", "_waiting_bytes", "_watch",
+        "_window", "chunks", "is_stopped", "number",
     )  # fmt: skip
 
-    def __init__(self, turn: "Turn", showing: Showing, backend: str | None, number: int) -> None:
-        self._turn = turn
+    def __init__(
+        self,
+        reading: Operator[Any, Event],
+        showing: Showing,
+        *,
+        turn_id: str,
+        number: int,
+        may_join_chunks: bool,
+        watch: Callable[[Chunk], object] | None,
+        on_end: Callable[["Round", Reply], object],
+    ) -> None:
         self._run = showing.run
         self._now = showing.clock.now
         self._window = showing.window
-        self._collect = CollectReply(turn.turn_id, number)
-        stages = [make() for make in turn.pipeline.reading(backend, turn.message_ids, turn.call_ids).make]
+        self._on_end = on_end
+        self._collect = CollectReply(turn_id, number)
+        stages = [make() for make in reading.make]
         self._chain: Chain[Any, Any] = Chain([*stages, self._collect])
         self._chain.connect(
             showing.feed, showing.clock, lambda action: showing.alarm(lambda: self._guard(_ring, action))
@@ -51,15 +58,14 @@ class Round:
         self._is_interrupted = False
         self._is_broken = False
         self._is_over = False
-        # A source that sends the whole text so far each time needs its chunks one by one.
-        self._may_join_chunks = turn.pipeline.settings.deltas == "delta"
+        self._may_join_chunks = may_join_chunks
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._alarm = alarm_of(showing.clock, self._open)
         self.is_stopped = False
         self.number = number
         self.chunks = 0
-        self._watch = turn.count_round(number)
+        self._watch = watch
 
     @property
     def backend(self) -> str:
@@ -175,12 +181,10 @@ class Round:
 
     def fail(self, error: StreamError) -> None:
         """The source broke: say so in its place, after everything that arrived."""
-        self.catch_up()
         self._run(self.end, error)
 
     def finish(self) -> Reply:
         """The input is over: everything held is delivered, everything open is closed."""
-        self.catch_up()
         self._run(self.end)
         return self._collect.reply
 
@@ -188,6 +192,8 @@ class Round:
         """The same, for one who is inside the gate."""
         if self._is_over:
             return
+        self._alarm()
+        self._read_waiting()
         self._is_over = True
         if error is not None:
             self._reader.feed(error)
@@ -198,7 +204,7 @@ class Round:
                 self._break(failure)
         self._chain.release()
         self._window.flush()
-        self._turn.round_ended(self, self._collect.reply)
+        self._on_end(self, self._collect.reply)
 
 
 def _ring(action: Callable[[], object]) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from penstock.showing import Showing
 from penstock.sinks.delivery import Delivery
 from penstock.sinks.mailbox import MailboxStatistics
 from penstock.sinks.sink import Item, Sink
-from penstock.sources.chunks import Chunk, Source
+from penstock.sources.chunks import Source
 from penstock.summary import Figures, TurnSummary
 from penstock.tool_block import ToolBlock
 from penstock.updates import MessagesChanged
@@ -43,8 +43,8 @@ class Turn:
     def __init__(self, pipeline: "Pipeline", sinks: Sequence[Sink], clock: Clock | None = None) -> None:
         self.pipeline = pipeline
         self.turn_id = uuid.uuid4().hex[:12]
-        self.message_ids = numbered_ids("message")
-        self.call_ids = numbered_ids("call")
+        self._message_ids = numbered_ids("message")
+        self._call_ids = numbered_ids("call")
         self._sinks = sinks
         self._clock = clock
         self._state = MessageState()
@@ -88,7 +88,16 @@ class Turn:
         """Begin a round that is pushed by hand, for loops that have their own way of reading."""
         showing = self._check_open()
         self._rounds += 1
-        round_ = Round(self, showing, backend, self._rounds)
+        round_ = Round(
+            self.pipeline.reading(backend, self._message_ids, self._call_ids),
+            showing,
+            turn_id=self.turn_id,
+            number=self._rounds,
+            # A source that sends the whole text so far each time needs its chunks one by one.
+            may_join_chunks=self.pipeline.settings.deltas == "delta",
+            watch=None if self._figures is None else self._figures.open_round(self._rounds),
+            on_end=self._round_ended,
+        )
         self._open_rounds.append(round_)
         return round_
 
@@ -115,8 +124,6 @@ class Turn:
         if showing is not None and not showing.is_over:
             self._stop_reason = self._stop_reason or reason
             self.stop()
-            for round_ in self._open_rounds:
-                round_.catch_up()
             showing.run(self._end, showing)
 
     def stop(self) -> None:
@@ -190,12 +197,7 @@ class Turn:
             self._figures.item(item)
         self._delivery.push(item)
 
-    def count_round(self, number: int) -> Callable[[Chunk], object] | None:
-        """What is to be told each chunk of a new round, if anybody asks for figures."""
-        return None if self._figures is None else self._figures.open_round(number)
-
-    def round_ended(self, round_: Round, reply: Reply) -> None:
-        """A round's word, from inside the gate, that everything of it is delivered."""
+    def _round_ended(self, round_: Round, reply: Reply) -> None:
         self._open_rounds.remove(round_)
         self._chunks += round_.chunks
         self._error = reply.error

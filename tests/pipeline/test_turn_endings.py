@@ -63,6 +63,32 @@ class Silent:
             self.closed += 1
 
 
+@pytest.mark.parametrize("ending", ["finish", "leave", "abort", "complete", "close"])
+def test_what_has_arrived_and_waits_for_the_window_is_kept_however_the_turn_ends(
+    ending: str, run_async: asyncio.Runner, seen: RecordingSink
+) -> None:
+    async def run() -> Turn:
+        async with pipeline(seen).turn() as turn:
+            round_ = turn.open_round()
+            for text in ("one ", "two ", "three"):
+                round_.feed(event({"content": text}))
+            if ending == "finish":
+                round_.finish()
+            elif ending == "abort":
+                turn.abort()
+            elif ending == "complete":
+                turn.complete("early")
+            elif ending == "close":
+                await turn.close()
+        return turn
+
+    turn = run_async.run(run())
+    assert [message.text for message in turn.messages] == ["one two three"]
+    assert turn.result.chunks == 3
+    assert "".join(final.text for final in seen.of(Text)) == "one two three"
+    assert seen.closed == 1
+
+
 # ── early exits ──────────────────────────────────────────────────────────────────────────────────────────
 
 
