@@ -57,15 +57,16 @@ def live_in_virtual_time(workload: Workload, streams: int) -> int:
     return updates
 
 
-def test_the_chunk_of_a_live_stream_costs_at_most_five_times_the_hand_written_loop() -> None:
+def test_the_chunk_of_a_live_stream_costs_at_most_four_times_the_hand_written_loop() -> None:
     """With a window's update for every two or three chunks; the hand-written loop shows nothing.
 
     The part of issue 7's thousand streams that does not depend on how busy the machine is.
     """
-    workload = make_workload("text", 60)
-    assert live_in_virtual_time(workload, streams=2) in range(40, 80)
-    reads = workload.reads * 100
-    check_takes(lambda: live_in_virtual_time(workload, streams=100), lambda: read_by_hand(reads), at_most=5)
+    workload = make_workload("text", 200)
+    assert live_in_virtual_time(workload, streams=2) in range(130, 210)
+    reads = workload.reads * 50
+    takes = check_takes(lambda: live_in_virtual_time(workload, streams=50), lambda: read_by_hand(reads), at_most=4)
+    print(f"\na chunk of a live stream: {takes:.1f} × by hand")
 
 
 @pytest.mark.slow
