@@ -20,7 +20,7 @@ def condensed(rows: list[str]) -> str:
     return re.sub(r"[\s─]", "", "".join(rows))
 
 
-SIZES = [(80, 24), (40, 10), (200, 60)]
+SIZES = [(80, 24), (40, 10), pytest.param(200, 60, marks=pytest.mark.slow)]
 TEXT = answer(60)
 CHUNKS = pieces_of(TEXT, -(-len(TEXT) // 5000))
 
