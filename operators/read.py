@@ -255,7 +255,7 @@ class Read(Stage[bytes | str, Event]):
 
 def _escapes_what_follows(piece: bytes) -> bool:
     """Whether the quote after `piece` is part of it."""
-    return piece[-1:] == b"\\" and (len(piece) - len(piece.rstrip(b"\\"))) % 2 == 1
+    return (len(piece) - len(piece.rstrip(b"\\"))) % 2 == 1
 
 
 def read(

@@ -78,6 +78,8 @@ class CollectReply(Stage[Event, Event]):
 
     __slots__ = ("_calls", "_is_new_message", "_round", "_texts", "_thinking", "_turn_id", "on_stall", "reply")
 
+    ignores_text = True
+
     def __init__(self, turn_id: str, round_number: int) -> None:
         self.reply = Reply()
         self.on_stall: Callable[[], object] = lambda: None
@@ -87,8 +89,6 @@ class CollectReply(Stage[Event, Event]):
         self._texts: dict[int, str] = {}
         self._thinking: list[str] = []
         self._calls: dict[str, ToolInvocation] = {}
-
-    ignores_text = True
 
     def feed(self, item: Event) -> None:
         handler = self._handlers.get(type(item))

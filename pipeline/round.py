@@ -195,6 +195,7 @@ class Round:
         self._alarm()
         self._read_waiting()
         self._is_over = True
+        self._may_join_chunks = False  # what comes now is dropped, and waits for no window
         if error is not None:
             self._reader.feed(error)
         for stage in self._chain.stages:

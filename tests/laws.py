@@ -65,9 +65,9 @@ def best_until(
 ) -> dict[str, float]:
     """The best CPU time of each run, all by turns; `rounds`, and up to ten times as many until they show it.
 
-    Noise makes a run slower, never faster: on a busy machine it only takes longer until each has had its quiet
-    moment. What is not so is not so after any number of rounds. Without the collector, as `timeit` does: what it
-    takes depends on everything else that is in memory.
+    On a busy machine it only takes longer until each run has had its quiet moment, so noise alone fails no test. It
+    may let one pass that misses its limit by as little as the noise is; what grows with the square misses by a
+    multiple. Without the collector, as `timeit` does: what it takes depends on everything else that is in memory.
     """
     gc.disable()
     try:

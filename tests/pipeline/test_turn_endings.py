@@ -89,6 +89,25 @@ def test_what_has_arrived_and_waits_for_the_window_is_kept_however_the_turn_ends
     assert seen.closed == 1
 
 
+@pytest.mark.parametrize("ending", ["finish", "abort"])
+def test_chunks_that_come_after_the_end_are_dropped_and_set_no_timer(ending: str, seen: RecordingSink) -> None:
+    clock = VirtualClock()
+
+    async def run() -> Turn:
+        async with Pipeline(Settings(backend="openai-chat"), sinks=[seen], clock=clock).turn() as turn:
+            round_ = turn.open_round()
+            round_.feed(event({"content": "in time"}))
+            round_.finish() if ending == "finish" else turn.abort()
+            round_.feed(event({"content": "too late"}))
+            round_.feed(event({"content": "too late"}))
+            assert clock.waiting == 0
+        return turn
+
+    turn = asyncio.run(run())
+    assert [message.text for message in turn.messages] == ["in time"]
+    assert turn.result.chunks == 1
+
+
 # ── early exits ──────────────────────────────────────────────────────────────────────────────────────────
 
 
